@@ -1,0 +1,1 @@
+"""Who bargains: the agent interface, scripted strategies, language models, plug-ins."""

@@ -1,0 +1,164 @@
+"""Who bargains: the interface that every agent implements, and what passes across it.
+
+An :class:`Agent` is a stateless player; :meth:`Agent.begin` returns the :class:`Negotiator` that plays
+one side of one match and may keep state. Each turn the negotiator is shown a :class:`View` and returns
+a :class:`Reply`: either a structured :class:`Action`, or the raw text of a language model, which the
+arena parses and judges.
+"""
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from random import Random
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from agents.spec import AgentSpec
+from scenarios.domain import Term
+from scenarios.scenario import Package, Preferences, Role
+
+UNNAMED = -1
+"""In an offer: the term was not named, so it stands at its public default."""
+
+
+class ActionKind(StrEnum):
+    """What a turn does. Only the action binds; prose never does."""
+
+    PROPOSE = "propose"
+    """Put a package on the table; it replaces the standing offer whole."""
+    ACCEPT = "accept"
+    """Take the other side's standing offer: the match ends in agreement."""
+    WALK_AWAY = "walk_away"
+    """End the match with no deal; both sides get their walk-away value."""
+    TALK = "talk"
+    """Say something and leave the standing offer as it is."""
+
+
+class Action(NamedTuple):
+    """The binding part of a turn.
+
+    `terms` belongs to a proposal only: either names to option texts (terms left out stand at their
+    default), or the fast form: one option index per term, UNNAMED (-1) where a term is left out.
+    """
+
+    kind: ActionKind
+    terms: Mapping[str, str] | Package | None = None
+
+
+class Event(NamedTuple):
+    """One past turn as both sides saw it: `offer` has UNNAMED at terms that were left out."""
+
+    role: Role
+    kind: ActionKind
+    offer: Package | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Brief:
+    """All that one side is told before the first turn: its own preferences, never the other's."""
+
+    role: Role
+    domain: str
+    title: str
+    prose: str
+    terms: tuple[Term, ...]
+    preferences: Preferences
+    least_turns: int
+    """The match may end any time after each side has had this many turns."""
+    most_turns: int
+    """A side never has more turns than this; equal to `least_turns` where the limit is announced."""
+    message_limit: int
+    """Characters of a public message; a longer one is a fault."""
+
+    @cached_property
+    def default(self) -> Package:
+        """The package of public defaults."""
+        return tuple(term.options.index(term.default) for term in self.terms)
+
+
+class View(NamedTuple):
+    """What one side sees on its turn."""
+
+    brief: Brief
+    turn: int
+    """Turns this side has used already: 0 on its first."""
+    history: tuple[Event, ...]
+    """Every public turn so far, both sides', oldest first."""
+    standing: Package | None
+    """The offer on the table, defaults filled in; None before the first proposal."""
+    standing_by: Role | None
+    """Who made the standing offer. Only the other side can accept it."""
+    fault: str | None = None
+    """What was wrong with the last attempt at this turn, where it is asked for again."""
+
+    @property
+    def theirs(self) -> Package | None:
+        """The standing offer if it is the other side's, and so open to acceptance; else None."""
+        return self.standing if self.standing_by is self.brief.role.other else None
+
+
+class Usage(NamedTuple):
+    """What one call to a language model took; None where it is not known."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    latency_s: float | None = None
+
+
+@dataclass(slots=True)
+class Reply:
+    """A negotiator's answer to a View.
+
+    Either `action` with its channels, or `text`: a model's raw answer, from which the arena reads all
+    three channels. `fault` names a fault that only the agent can see: "cut_off" (the token limit) or
+    "refusal". `receipt` says what was effectively sent (model, sampling, schema, prompt hash).
+    """
+
+    action: Action | None = None
+    message: str = ""
+    reasoning: str = ""
+    text: str | None = None
+    fault: str | None = None
+    usage: Usage | None = None
+    receipt: Mapping[str, Any] | None = None
+
+
+class Negotiator(Protocol):
+    """One side of one match."""
+
+    def reply(self, view: View) -> Reply | Awaitable[Reply]:
+        """Answer the view. May be a coroutine function (language models)."""
+        ...
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """A player. `spec` is its identity; `deterministic` says that equal views give equal replies."""
+
+    spec: AgentSpec
+    deterministic: bool
+
+    def begin(self, role: Role, brief: Brief, rng: Random) -> Negotiator:
+        """Return the negotiator for one match. All its randomness must come from `rng`."""
+        ...
+
+
+class ProviderError(Exception):
+    """A model's provider failed (connection, 408, 429, 5xx, silence): the match is void, not scored."""
+
+
+def propose(package: Package, message: str = "", reasoning: str = "") -> Reply:
+    """Reply with a proposal of the full package (one option index per term)."""
+    return Reply(Action(ActionKind.PROPOSE, package), message, reasoning)
+
+
+def accept(message: str = "", reasoning: str = "") -> Reply:
+    """Reply by accepting the other side's standing offer."""
+    return Reply(Action(ActionKind.ACCEPT), message, reasoning)
+
+
+def walk_away(message: str = "", reasoning: str = "") -> Reply:
+    """Reply by ending the match without a deal."""
+    return Reply(Action(ActionKind.WALK_AWAY), message, reasoning)

@@ -1,0 +1,76 @@
+"""An agent's identity: everything that decides its behaviour, and nothing else."""
+
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from scenarios.canonical import digest
+
+
+class AgentSpec(BaseModel):
+    """All that decides behaviour. Its hash is the agent's version; a name points to a version.
+
+    Unset fields are left out of the hash, so 0 and unset differ and new fields keep old hashes.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["scripted", "model", "plugin"]
+    strategy: str | None = None
+    """Scripted: the strategy's name."""
+    strategy_version: int | None = None
+    """Scripted: raised whenever the strategy would answer any view differently."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """Scripted: the strategy's parameters. Plug-in: keyword arguments of its factory."""
+    model: str | None = None
+    """Language model: the LiteLLM model name, such as ``anthropic/claude-sonnet-5``."""
+    revision: str | None = None
+    """Language model: revision or weights hash, where the name does not pin them."""
+    prompt_version: str | None = None
+    sampling: dict[str, Any] = Field(default_factory=dict)
+    """Language model: temperature, top_p, top_k, seed, max_tokens, reasoning_effort, ..."""
+    structured: bool | None = None
+    """Language model: whether answers are constrained by a JSON schema."""
+    target: str | None = None
+    """Plug-in: ``module:object``."""
+    distribution: str | None = None
+    """Plug-in: the distribution it came from, with version, where there is one."""
+    source_hash: str | None = None
+    """Plug-in: the hash of its source."""
+
+    def content(self) -> dict[str, Any]:
+        """Return what is set, as JSON-ready data."""
+        content = self.model_dump(mode="json", exclude_none=True)
+        return {key: value for key, value in content.items() if value != {}}
+
+    @cached_property
+    def version(self) -> str:
+        """Twelve hexadecimal digits: the identity of this behaviour."""
+        return digest(self.content(), 12)
+
+
+class Connection(BaseModel):
+    """How an agent is reached. Not part of its identity; never holds a secret."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    api_base: str | None = None
+    api_key_env: str | None = None
+    """The *name* of the environment variable that holds the key."""
+    timeout_s: float | None = None
+    input_usd_per_million: float | None = None
+    output_usd_per_million: float | None = None
+
+
+class Profile(BaseModel):
+    """What is known about an agent beside its behaviour; shown and filtered by, never hashed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    family: str | None = None
+    base: str | None = None
+    """The name of the agent that this one was trained from."""
+    params: float | None = None
+    """Effective parameter count."""
+    lineage: dict[str, Any] = Field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""The rules and the record: protocol, play, schedule, tournament, store, registry."""

@@ -1,0 +1,96 @@
+"""The parser of language-model answers: raw text in, three channels or a named fault out.
+
+An answer is one JSON object with the keys reasoning, message, action and terms. A thinking block is
+stripped first; then exactly one object must remain. Text around it is kept in the record but never
+shown to the other side, and nothing is ever repaired.
+"""
+
+import json
+import re
+from typing import Any, NamedTuple, NoReturn
+
+from agents.agent import Action, ActionKind
+from arena.protocol import ANSWER_LIMIT, Fault
+
+KEYS = {"reasoning", "message", "action", "terms"}
+_THINKING = re.compile(
+    r"<think(?:ing)?>.*?</think(?:ing)?>|<\|channel>thought\b.*?<channel\|>", re.DOTALL
+)
+_ACTIONS = {kind.value: kind for kind in ActionKind}
+
+
+class Answer(NamedTuple):
+    """A parsed answer."""
+
+    action: Action
+    message: str
+    reasoning: str
+
+
+class _Faulty(Exception):
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+
+
+def parse(text: str) -> Answer | Fault:
+    """Return the answer that `text` holds, or the first fault. Never raises; time is linear.
+
+    Terms are checked for their types only here; whether names and options exist is the protocol's
+    business (:func:`arena.protocol.resolve`).
+    """
+    if len(text) > ANSWER_LIMIT:
+        return Fault.ANSWER_TOO_LONG
+    if not text.strip():
+        return Fault.EMPTY
+    try:
+        return _answer(_only_object(_THINKING.sub("", text)))
+    except _Faulty as faulty:
+        return faulty.fault
+
+
+def _only_object(text: str) -> dict[str, Any]:
+    """Return the one JSON object in `text`; a brace anywhere outside it is a fault."""
+    start = text.find("{")
+    if start < 0:
+        raise _Faulty(Fault.POSITIONAL_TERMS if text.lstrip().startswith("[") else Fault.NO_OBJECT)
+    try:
+        found, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        raise _Faulty(Fault.NOT_JSON) from None
+    rest = text.find("{", end)
+    if rest >= 0:
+        raise _Faulty(Fault.TWO_OBJECTS)
+    assert isinstance(found, dict)
+    return found
+
+
+def _answer(found: dict[str, Any]) -> Answer:
+    if not found.keys() <= KEYS:
+        raise _Faulty(Fault.UNKNOWN_KEY)
+    message, reasoning = found.get("message", ""), found.get("reasoning", "")
+    if not isinstance(message, str) or not isinstance(reasoning, str):
+        raise _Faulty(Fault.WRONG_TYPE)
+    name = found.get("action")
+    kind = _ACTIONS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise _Faulty(Fault.UNKNOWN_ACTION)
+    terms = found.get("terms")
+    if isinstance(terms, list):
+        raise _Faulty(Fault.POSITIONAL_TERMS)
+    if terms is not None and not isinstance(terms, dict):
+        raise _Faulty(Fault.WRONG_TYPE)
+    return Answer(Action(kind, terms), message, reasoning)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Faulty(Fault.DUPLICATE_KEY)
+    return found
+
+
+def _not_finite(name: str) -> NoReturn:
+    raise _Faulty(Fault.NOT_FINITE)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_not_finite)

@@ -1,0 +1,89 @@
+"""The frozen plan of a tournament. Its hash depends on what is played and on nothing else."""
+
+from functools import cached_property
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from arena.protocol import MESSAGE_LIMIT, PROTOCOL_VERSION, Rules
+from scenarios.canonical import digest
+
+SEED_STRIDE = 1_000_000
+"""Seed N takes scenarios N * SEED_STRIDE onwards, so that different seeds share none."""
+
+
+class Player(BaseModel):
+    """An agent as a design resolved it: the name it was asked for by, and the version it stood for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    version: str
+    deterministic: bool
+
+    @property
+    def full_name(self) -> str:
+        """``name@version``."""
+        return f"{self.name}@{self.version}"
+
+
+class DesignDomain(BaseModel):
+    """A domain of the design; held-out ones are reported apart from the pooled score."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    version: str
+    held_out: bool
+
+
+class Design(BaseModel):
+    """Who plays whom on which cells, under which rules."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sellers: tuple[Player, ...] = Field(min_length=1)
+    buyers: tuple[Player, ...] = Field(min_length=1)
+    domains: tuple[DesignDomain, ...] = Field(min_length=1)
+    scenarios: int = Field(64, ge=1, le=SEED_STRIDE)
+    """Scenarios a domain."""
+    infeasible: int = Field(0, ge=0, le=SEED_STRIDE)
+    """Scenarios a domain without a zone of agreement: a panel of their own."""
+    replicates: int = Field(1, ge=1)
+    """Matches a cell, where either side is stochastic; deterministic pairs play one."""
+    opener: Literal["alternate", "seller", "buyer", "both"] = "alternate"
+    turns: int | None = Field(None, ge=1)
+    """Turns a side, fixed and announced; None: drawn per scenario from 6 to 12 and hidden."""
+    message_limit: int = Field(MESSAGE_LIMIT, ge=1)
+    seed: int = Field(0, ge=0)
+    protocol: int = PROTOCOL_VERSION
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for side, players in (("seller", self.sellers), ("buyer", self.buyers)):
+            versions = [player.version for player in players]
+            if len(set(versions)) < len(versions):
+                raise ValueError(f"a {side} stands twice in the design (same version)")
+        names = [domain.name for domain in self.domains]
+        if len(set(names)) < len(names):
+            raise ValueError("a domain stands twice in the design")
+        return self
+
+    @cached_property
+    def hash(self) -> str:
+        """Twelve hexadecimal digits. Order of agents and domains does not matter."""
+        content = self.model_dump(mode="json")
+        for side in ("sellers", "buyers", "domains"):
+            content[side] = sorted(
+                content[side], key=lambda entry: (entry["name"], entry["version"])
+            )
+        return digest(content, 12)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules every match is played by."""
+        return Rules(turns=self.turns, message_limit=self.message_limit)
+
+    def replicates_of(self, seller: Player, buyer: Player) -> int:
+        """Matches a cell for this pair: one where neither side is stochastic."""
+        return 1 if seller.deterministic and buyer.deterministic else self.replicates

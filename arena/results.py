@@ -1,0 +1,40 @@
+"""What a design's matches came to, as columns: all that the leaderboard reads."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arena.design import Design
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The scored matches of one design, one entry a match (axis M), in no particular order.
+
+    Index columns point into `design.sellers`, `design.buyers` and `design.domains`. Withdrawn matches
+    are left out. The infeasible panel is included and marked; no headline number may use it.
+    """
+
+    design: Design
+    seller_M: IntArray
+    buyer_M: IntArray
+    domain_M: IntArray
+    scenario_M: IntArray
+    """The scenario, numbered from 0 across all domains: the statistical cluster."""
+    feasible_M: BoolArray
+    seller_opens_M: BoolArray
+    replicate_M: IntArray
+    seller_utility_M: FloatArray
+    buyer_utility_M: FloatArray
+    deal_M: BoolArray
+    planned_S_B_D: IntArray
+    """Planned matches on feasible scenarios: seller, buyer, domain."""
+    void_S_B_D: IntArray
+    """Cells on feasible scenarios that were tried and have only void attempts."""
+    revision: int = 0
+    """Changes with every write to the store that could change these columns."""

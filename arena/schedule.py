@@ -1,0 +1,87 @@
+"""Which matches a design plans: cells, match keys and the random streams that follow from them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+
+from arena.design import SEED_STRIDE, Design, Player
+from arena.protocol import Rules
+from scenarios.canonical import digest
+from scenarios.scenario import Role, Scenario
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is held equal when sellers are compared."""
+
+    scenario_key: str
+    buyer: str
+    """The buyer's version."""
+    opener: Role
+    replicate: int
+
+
+@dataclass(frozen=True)
+class MatchKey:
+    """One planned match: a cell and the seller's version, under rules. `text` is its identity."""
+
+    cell: Cell
+    seller: str
+    rules: Rules
+    protocol: int
+
+    @cached_property
+    def text(self) -> str:
+        """32 hexadecimal digits. The design is not in it, so that designs share matches."""
+        return digest({"seller": self.seller, **self._cell_content()}, 32)
+
+    def rngs(self) -> dict[Role, Random]:
+        """Return each side's random stream: the seller's from the match, the buyer's from the cell,
+        so that a stochastic buyer draws the same against every seller."""
+        return {
+            Role.SELLER: Random(int(self.text, 16)),
+            Role.BUYER: Random(int(digest(self._cell_content(), 32), 16)),
+        }
+
+    def _cell_content(self) -> dict[str, object]:
+        return {
+            "scenario": self.cell.scenario_key,
+            "buyer": self.cell.buyer,
+            "opener": self.cell.opener.value,
+            "replicate": self.cell.replicate,
+            "turns": self.rules.turns,
+            "message_limit": self.rules.message_limit,
+            "protocol": self.protocol,
+        }
+
+
+def indices(design: Design, feasible: bool = True) -> range:
+    """Return the scenario indices that every domain of the design plays."""
+    first = design.seed * SEED_STRIDE
+    return range(first, first + (design.scenarios if feasible else design.infeasible))
+
+
+def openers(design: Design, index: int) -> tuple[Role, ...]:
+    """Return who opens on the scenario with this index, the same for every seller."""
+    match design.opener:
+        case "alternate":
+            return (Role.SELLER,) if index % 2 == 0 else (Role.BUYER,)
+        case "both":
+            return (Role.SELLER, Role.BUYER)
+        case side:
+            return (Role(side),)
+
+
+def plan_scenario(design: Design, scenario: Scenario) -> Iterator[tuple[Player, Player, MatchKey]]:
+    """Yield (seller, buyer, key) of every match that the design plays on one of its scenarios."""
+    for opener in openers(design, scenario.index):
+        for seller in design.sellers:
+            for buyer in design.buyers:
+                for replicate in range(design.replicates_of(seller, buyer)):
+                    cell = Cell(scenario.key, buyer.version, opener, replicate)
+                    yield (
+                        seller,
+                        buyer,
+                        MatchKey(cell, seller.version, design.rules, design.protocol),
+                    )

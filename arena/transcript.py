@@ -1,0 +1,66 @@
+"""A match's turns as one compact, versioned blob, and back.
+
+Version 1: one byte 0x01, then zlib over a JSON array with an array a turn:
+``[opened by the seller?, kind, offer, message, reasoning, attempts]`` with trailing empty fields left
+out. Encoding happens where the match was played; decoding wherever a transcript is shown.
+"""
+
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from agents.agent import ActionKind, Usage
+from arena.play import Attempt, Turn
+from arena.protocol import Fault
+from scenarios.scenario import Role
+
+VERSION = 1
+_KINDS = (None, *ActionKind)
+_CODES = {kind: code for code, kind in enumerate(_KINDS)}
+
+
+def encode(turns: Sequence[Turn]) -> bytes:
+    """Return the blob of `turns`."""
+    text = json.dumps([_row(turn) for turn in turns], separators=(",", ":"), ensure_ascii=False)
+    # Lone surrogates may come from a model; surrogatepass keeps them, so nothing is lost.
+    return bytes([VERSION]) + zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+
+
+def decode(blob: bytes) -> list[Turn]:
+    """Return the turns of a blob. Raises ValueError for a version this release does not know."""
+    if blob[0] != VERSION:
+        raise ValueError(
+            f"transcript version {blob[0]} is newer than this release reads ({VERSION})"
+        )
+    text = zlib.decompress(blob[1:]).decode("utf-8", "surrogatepass")
+    return [_turn(row) for row in json.loads(text)]
+
+
+def _row(turn: Turn) -> list[Any]:
+    role, kind, offer, message, reasoning, attempts = turn
+    row: list[Any] = [int(role is Role.SELLER), _CODES[kind], offer]
+    if message or reasoning or attempts:
+        row += [message, reasoning]
+    if attempts:
+        row.append([[text, fault, usage] for text, fault, usage in attempts])
+    return row
+
+
+def _turn(row: list[Any]) -> Turn:
+    seller, code, offer, *rest = row
+    message, reasoning, attempts = (*rest, *("", "", ())[len(rest) :])
+    return Turn(
+        Role.SELLER if seller else Role.BUYER,
+        _KINDS[code],
+        None if offer is None else tuple(offer),
+        message,
+        reasoning,
+        tuple(_attempt(*attempt) for attempt in attempts),
+    )
+
+
+def _attempt(text: str | None, fault: str | None, usage: list[Any] | None) -> Attempt:
+    return Attempt(
+        text, None if fault is None else Fault(fault), None if usage is None else Usage(*usage)
+    )

@@ -1,0 +1,1 @@
+"""What is bargained over: terms, domains, private utilities, scenarios."""
