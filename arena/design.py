@@ -74,9 +74,7 @@ class Design(BaseModel):
         """Twelve hexadecimal digits. Order of agents and domains does not matter."""
         content = self.model_dump(mode="json")
         for side in ("sellers", "buyers", "domains"):
-            content[side] = sorted(
-                content[side], key=lambda entry: (entry["name"], entry["version"])
-            )
+            content[side] = sorted(content[side], key=lambda entry: (entry["name"], entry["version"]))
         return digest(content, 12)
 
     @property

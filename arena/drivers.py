@@ -87,8 +87,7 @@ def run(
     """
     minds: dict[Role, Negotiator] = {}
     limits = {
-        role: turn_timeout if agent.spec.kind == "plugin" else None
-        for role, agent in agents.items()
+        role: turn_timeout if agent.spec.kind == "plugin" else None for role, agent in agents.items()
     }
     try:
         role, view = next(game)

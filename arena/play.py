@@ -97,8 +97,8 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
 
     def finish(ending: Ending, at_fault: Role | None = None, detail: str = "") -> Outcome:
         deal = standing if ending is Ending.AGREEMENT else None
-        pair = (None, None) if ending.void else scores(scenario, ending, deal, at_fault)
-        return Outcome(ending, at_fault, deal, *pair, turns, detail, receipts)
+        seller, buyer = (None, None) if ending.void else scores(scenario, ending, deal, at_fault)
+        return Outcome(ending, at_fault, deal, seller, buyer, turns, detail, receipts)
 
     for number in range(2 * rules.limit(scenario)):
         role = opener if number % 2 == 0 else opener.other

@@ -26,7 +26,7 @@ class Fault(StrEnum):
 
     description: str
 
-    def __new__(cls, value: str, description: str) -> "Fault":
+    def __new__(cls, value: str, description: str = "") -> "Fault":
         """Make a member that carries its sentence."""
         member = str.__new__(cls, value)
         member._value_, member.description = value, description
@@ -144,7 +144,7 @@ def judge(
     limit: int,
     standing_by: Role | None,
     role: Role,
-) -> Package | None | Fault:
+) -> Package | Fault | None:
     """Return the turn's offer (None unless it proposes), or the first fault of an illegal turn.
 
     `standing_by` is who made the standing offer, None where there is none.

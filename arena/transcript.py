@@ -30,9 +30,7 @@ def encode(turns: Sequence[Turn]) -> bytes:
 def decode(blob: bytes) -> list[Turn]:
     """Return the turns of a blob. Raises ValueError for a version this release does not know."""
     if blob[0] != VERSION:
-        raise ValueError(
-            f"transcript version {blob[0]} is newer than this release reads ({VERSION})"
-        )
+        raise ValueError(f"transcript version {blob[0]} is newer than this release reads ({VERSION})")
     text = zlib.decompress(blob[1:]).decode("utf-8", "surrogatepass")
     return [_turn(row) for row in json.loads(text)]
 
@@ -48,8 +46,9 @@ def _row(turn: Turn) -> list[Any]:
 
 
 def _turn(row: list[Any]) -> Turn:
-    seller, code, offer, *rest = row
-    message, reasoning, attempts = (*rest, *("", "", ())[len(rest) :])
+    seller, code, offer = row[:3]
+    message, reasoning = row[3:5] or ("", "")
+    attempts = row[5] if len(row) > 5 else ()
     return Turn(
         Role.SELLER if seller else Role.BUYER,
         _KINDS[code],
