@@ -1,0 +1,110 @@
+"""Where domains come from: the bundled `trade` suite, and YAML files that users write."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from scenarios.domain import Domain
+
+_BUNDLED = Path(__file__).parent / "trade"
+_SUFFIXES = (".yaml", ".yml")
+
+
+@cache
+def bundled() -> dict[str, Domain]:
+    """Return the domains that come with the package, by name, in alphabetical order."""
+    domains = (load(path) for path in sorted(_BUNDLED.glob("*.yaml")))
+    return {domain.name: domain for domain in domains}
+
+
+def find(name_or_path: str) -> Domain:
+    """Return a bundled domain by its name, or the domain in a YAML file.
+
+    Raises ValueError where there is neither, with the names there are.
+    """
+    if name_or_path in bundled():
+        return bundled()[name_or_path]
+    if name_or_path.endswith(_SUFFIXES):
+        return load(name_or_path)
+    raise ValueError(
+        f"no domain is called {name_or_path!r}; the bundled ones are {', '.join(bundled())}. "
+        "For a domain of your own, give the path of its .yaml file"
+    )
+
+
+def load(path: str | Path) -> Domain:
+    """Return the domain in a YAML file. Raises ValueError that names the file, the field and the cure."""
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path}: {_yaml_mistake(error)}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: a domain is a mapping that starts with `name:`; see docs/scenarios.md")
+    try:
+        return Domain.model_validate(content)
+    except ValidationError as error:
+        mistakes = [_mistake(dict(detail), content) for detail in error.errors()]
+        raise ValueError(f"{path}: " + "; ".join(dict.fromkeys(mistakes))) from None
+
+
+def _yaml_mistake(error: yaml.YAMLError) -> str:
+    """Return what is wrong with the YAML itself, and on which line."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f"line {error.problem_mark.line + 1} is not valid YAML: {error.problem}"
+    return f"is not valid YAML: {error}"
+
+
+def _mistake(detail: dict[str, Any], content: dict[str, Any]) -> str:
+    """Return one validation error in the words of the file."""
+    field = _field(detail["loc"], content)
+    given = detail["input"]
+    match detail["type"]:
+        case "missing":
+            return f"{field} is missing"
+        case "extra_forbidden":
+            return f"{field} is not a known field; take it out or mend its spelling"
+        case "string_type":
+            return (
+                f"{field}: YAML reads {given!r} as {_yaml_kind(given)}, not as text; "
+                "put it in quotes as you wrote it"
+            )
+        case "value_error":
+            return f"{field}: {detail['ctx']['error']}" if field else str(detail["ctx"]["error"])
+        case _:
+            return f"{field}: {detail['msg']}"
+
+
+def _yaml_kind(given: object) -> str:
+    """Return what YAML took a value for; yes, no, on and off are a favourite."""
+    if isinstance(given, bool):
+        return "a yes-or-no value"
+    if isinstance(given, int | float):
+        return "a number"
+    return {"date": "a date", "NoneType": "nothing", "list": "a list", "dict": "a mapping"}.get(
+        type(given).__name__, f"a {type(given).__name__}"
+    )
+
+
+def _field(location: tuple[int | str, ...], content: dict[str, Any]) -> str:
+    """Return a place in the file, such as ``term 'price', option 2``."""
+    parts: list[str] = []
+    for step, key in enumerate(location):
+        if isinstance(key, str):
+            parts.append(key)
+        elif location[step - 1] == "terms":
+            parts[-1:] = [f"term {_term_name(content['terms'][key], key)}"]
+        else:
+            parts[-1:] = [f"{parts[-1].removesuffix('s')} {key + 1}"]
+    return ", ".join(part for part in parts if part != "[key]")
+
+
+def _term_name(term: object, position: int) -> str:
+    name = term.get("name") if isinstance(term, dict) else None
+    return repr(name) if isinstance(name, str) else f"number {position + 1}"

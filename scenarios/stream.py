@@ -1,0 +1,43 @@
+"""Randomness that is the same on every machine and in every Python version.
+
+Only :meth:`random.Random.random` promises a stable stream, so every other draw here is built on it.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from scenarios.canonical import digest
+
+T = TypeVar("T")
+
+
+class Stream:
+    """Random integers, picks and shuffles, seeded by JSON-ready content. No global seed is touched."""
+
+    def __init__(self, content: Any) -> None:
+        self._random = random.Random(int(digest(content), 16)).random
+
+    def below(self, bound: int) -> int:
+        """Return an integer from 0 to `bound` - 1, each equally likely."""
+        return int(self._random() * bound)
+
+    def between(self, low: int, high: int) -> int:
+        """Return an integer from `low` to `high`, both included."""
+        return low + int(self._random() * (high - low + 1))
+
+    def coin(self) -> bool:
+        """Return True or False, equally likely."""
+        return self._random() < 0.5
+
+    def pick(self, items: Sequence[T]) -> T:
+        """Return one of the items, each equally likely."""
+        return items[int(self._random() * len(items))]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """Return the items in random order, every order equally likely."""
+        shuffled = list(items)
+        for last in range(len(shuffled) - 1, 0, -1):
+            other = int(self._random() * (last + 1))
+            shuffled[last], shuffled[other] = shuffled[other], shuffled[last]
+        return shuffled
