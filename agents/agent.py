@@ -112,8 +112,9 @@ class Reply:
     """A negotiator's answer to a View.
 
     Either `action` with its channels, or `text`: a model's raw answer, from which the arena reads all
-    three channels. `fault` names a fault that only the agent can see: "cut_off" (the token limit) or
-    "refusal". `receipt` says what was effectively sent (model, sampling, schema, prompt hash).
+    three channels. `fault` names a fault that only the agent can see: "cut_off" (the token limit),
+    "refusal" or "context_overrun". `receipt` says what was effectively sent (model, sampling, schema,
+    prompt hash).
     """
 
     action: Action | None = None
@@ -146,7 +147,14 @@ class Agent(Protocol):
 
 
 class ProviderError(Exception):
-    """A model's provider failed (connection, 408, 429, 5xx, silence): the match is void, not scored."""
+    """A model's provider failed (connection, 408, 429, 5xx, silence): the match is void, not scored.
+
+    `permanent` says that trying again is useless until someone mends it: a wrong key, an unknown model.
+    """
+
+    def __init__(self, message: str, *, permanent: bool = False) -> None:
+        super().__init__(message)
+        self.permanent = permanent
 
 
 def propose(package: Package, message: str = "", reasoning: str = "") -> Reply:

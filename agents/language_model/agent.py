@@ -1,0 +1,109 @@
+"""A language model as an agent, reached through LiteLLM."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from importlib.metadata import version
+from random import Random
+from typing import Any
+
+from agents.agent import Brief, Reply, View
+from agents.language_model.prompt import PROMPT_VERSION, Conversation, prompt_hash, versions
+from agents.language_model.provider import complete
+from agents.language_model.schema import response_format
+from agents.spec import AgentSpec, Connection
+from scenarios.canonical import digest
+from scenarios.scenario import Role
+
+MAX_TOKENS = 4096
+"""Tokens an answer may take, a thinking model's thinking included, where the sampling does not say."""
+SAMPLING = frozenset(
+    {
+        *("temperature", "top_p", "top_k", "min_p", "seed", "max_tokens", "stop"),
+        *("presence_penalty", "frequency_penalty", "repetition_penalty"),
+        *("reasoning_effort", "thinking", "verbosity"),
+    }
+)
+"""What may be set about sampling; each is passed on under its own name, and only when set."""
+
+
+def model_spec(
+    model: str,
+    sampling: Mapping[str, Any] | None = None,
+    structured: bool = False,
+    revision: str | None = None,
+) -> AgentSpec:
+    """Return the identity of a language model that plays with the newest prompt.
+
+    `model` is a LiteLLM name, such as ``anthropic/claude-sonnet-5``. Settings that are None are unset;
+    0 is a setting. Raises ValueError for a setting that does not exist or an empty name.
+    """
+    if not model.strip():
+        raise ValueError("give the model's LiteLLM name, such as anthropic/claude-sonnet-5")
+    given = {name: value for name, value in (sampling or {}).items() if value is not None}
+    if unknown := sorted(given.keys() - SAMPLING):
+        known = ", ".join(sorted(SAMPLING))
+        raise ValueError(f"unknown sampling setting {unknown[0]!r}; known are {known}")
+    return AgentSpec(
+        kind="model",
+        model=model.strip(),
+        revision=revision,
+        prompt_version=PROMPT_VERSION,
+        sampling={"max_tokens": MAX_TOKENS, **given},
+        structured=structured or None,
+    )
+
+
+class LanguageModelAgent:
+    """An agent that asks a language model for every turn. Its text is parsed by the arena."""
+
+    deterministic = False
+    """Always: even at temperature 0 providers do not promise equal answers."""
+
+    def __init__(self, spec: AgentSpec, connection: Connection | None = None) -> None:
+        """Raise ValueError for a spec that this release cannot play."""
+        if spec.kind != "model" or not spec.model:
+            raise ValueError("a language-model agent needs a spec of kind 'model' with a model name")
+        if spec.prompt_version not in versions():
+            raise ValueError(
+                f"prompt version {spec.prompt_version!r} is not in this release; "
+                "register the model again"
+            )
+        self.spec = spec
+        self.connection = connection or Connection()
+
+    def begin(self, role: Role, brief: Brief, rng: Random) -> "ModelNegotiator":
+        """Return the negotiator of one match; its randomness is the provider's, not `rng`."""
+        return ModelNegotiator(self.spec, self.connection, brief)
+
+
+class ModelNegotiator:
+    """One side of one match, played by a model that sees the whole conversation every turn."""
+
+    def __init__(self, spec: AgentSpec, connection: Connection, brief: Brief) -> None:
+        self._spec, self._connection = spec, connection
+        self._conversation = Conversation(brief, spec.prompt_version or PROMPT_VERSION)
+        self._format = response_format(brief) if spec.structured else None
+
+    async def reply(self, view: View) -> Reply:
+        """Ask the model. Raises ProviderError where its provider gives no answer."""
+        messages = self._conversation.ask(view)
+        answer = await complete(self._spec, self._connection, messages, self._format)
+        self._conversation.answered(answer.text)
+        return Reply(
+            text=answer.text,
+            reasoning=answer.reasoning,
+            fault=answer.fault,
+            usage=answer.usage,
+            receipt={**self._receipt, "served_model": answer.model},
+        )
+
+    @cached_property
+    def _receipt(self) -> dict[str, Any]:
+        prompt = self._spec.prompt_version or PROMPT_VERSION
+        return {
+            "model": self._spec.model,
+            "sampling": dict(self._spec.sampling),
+            "schema": digest(self._format, 12) if self._format else None,
+            "prompt": f"{prompt}-{prompt_hash(prompt)}",
+            "litellm": version("litellm"),
+        }
