@@ -1,8 +1,8 @@
 """The parser of language-model answers: raw text in, three channels or a named fault out.
 
-An answer is one JSON object with the keys reasoning, message, action and terms. A thinking block is
-stripped first; then exactly one object must remain. Text around it is kept in the record but never
-shown to the other side, and nothing is ever repaired.
+An answer is one JSON object with the keys reasoning, message, action and terms. Thinking blocks around
+it are passed over; a brace anywhere else outside it is a fault. Text around it is kept in the record
+but never shown to the other side, and nothing is ever repaired.
 """
 
 import json
@@ -13,9 +13,10 @@ from agents.agent import Action, ActionKind
 from arena.protocol import ANSWER_LIMIT, Fault
 
 KEYS = {"reasoning", "message", "action", "terms"}
-_THINKING = re.compile(
-    r"<think(?:ing)?>.*?</think(?:ing)?>|<\|channel>thought\b.*?<channel\|>", re.DOTALL
-)
+_CLOSING = {"<think>": "</think>", "<thinking>": "</thinking>", "<|channel>thought": "<channel|>"}
+_BRACE_OR_THINKING = re.compile(r"\{|<think>|<thinking>|<\|channel>thought\b")
+_STARTS_WITH_OBJECT = re.compile(r"\s*(```\w*\s*)?\{")
+_TAG = re.compile(r"<(/?)think(?:ing)?>")
 _ACTIONS = {kind.value: kind for kind in ActionKind}
 
 
@@ -40,28 +41,49 @@ def parse(text: str) -> Answer | Fault:
     """
     if len(text) > ANSWER_LIMIT:
         return Fault.ANSWER_TOO_LONG
-    if not text.strip():
+    if not text or text.isspace():
         return Fault.EMPTY
     try:
-        return _answer(_only_object(_THINKING.sub("", text)))
+        return _answer(_only_object(text))
     except _Faulty as faulty:
         return faulty.fault
 
 
 def _only_object(text: str) -> dict[str, Any]:
-    """Return the one JSON object in `text`; a brace anywhere outside it is a fault."""
-    start = text.find("{")
+    """Return the one JSON object in `text`; a brace outside it and outside thinking is a fault."""
+    start = _next_brace(text, _headless_thinking(text))
     if start < 0:
-        raise _Faulty(Fault.POSITIONAL_TERMS if text.lstrip().startswith("[") else Fault.NO_OBJECT)
+        raise _Faulty(Fault.NO_OBJECT)
     try:
         found, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         raise _Faulty(Fault.NOT_JSON) from None
-    rest = text.find("{", end)
-    if rest >= 0:
+    if _next_brace(text, end) >= 0:
         raise _Faulty(Fault.TWO_OBJECTS)
     assert isinstance(found, dict)
     return found
+
+
+def _headless_thinking(text: str) -> int:
+    """Return where a thinking block ends whose opening tag stood in the prompt, as some chat templates
+    have it; 0 where there is none. An answer that starts with its object has none."""
+    tag = _TAG.search(text)
+    if tag is None or not tag[1] or _STARTS_WITH_OBJECT.match(text):
+        return 0
+    return tag.end()
+
+
+def _next_brace(text: str, position: int) -> int:
+    """Return where the first opening brace stands from `position` on, past thinking blocks; or -1."""
+    while found := _BRACE_OR_THINKING.search(text, position):
+        if found[0] == "{":
+            return found.start()
+        closing = _CLOSING[found[0]]
+        end = text.find(closing, found.end())
+        if end < 0:
+            raise _Faulty(Fault.OPEN_THINKING)
+        position = end + len(closing)
+    return -1
 
 
 def _answer(found: dict[str, Any]) -> Answer:

@@ -1,21 +1,30 @@
 """What runs :func:`arena.play.play`: a plain loop for fast agents, asyncio for waiting ones.
 
 Both classify what went wrong at one boundary, :func:`failure`: a provider's trouble is void, an
-exception or a hang of an agent's own code is that agent's forfeit, and anything else is our bug.
+exception or a hang of a plug-in's own code is that plug-in's forfeit, and anything else is our bug.
+
+Plug-ins run in this process: the timeout stops a hang in Python code or in a system call, not one in
+native code, nor code that catches everything for ever. It is no sandbox.
 """
 
 import asyncio
 import inspect
+import json
 import signal
 import threading
-from collections.abc import Generator, Mapping
+import traceback
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from random import Random
 
-from agents.agent import Action, ActionKind, Agent, Negotiator, ProviderError, Reply, View
+from agents.agent import Action, ActionKind, Agent, Negotiator, ProviderError, Reply, Usage, View
 from arena.play import Failure, Game, Outcome
 from arena.protocol import Ending, Fault
 from scenarios.scenario import Role
+
+DETAIL_LIMIT = 500
+"""Characters kept of an error's words."""
 
 
 class Overrun(BaseException):
@@ -43,34 +52,52 @@ def alarm(seconds: float | None) -> Generator[None]:
 
 
 def failure(agent: Agent, error: BaseException) -> Failure:
-    """Say whose doing `error`, raised by the agent's turn, was."""
-    detail = f"{type(error).__name__}: {error}"
+    """Say whose doing `error`, raised on the agent's turn, was."""
     if isinstance(error, ProviderError):
-        return Failure(Ending.PROVIDER_ERROR, str(error))
-    if agent.spec.kind == "model" and isinstance(error, TimeoutError):
-        return Failure(Ending.PROVIDER_ERROR, "no answer within the turn timeout")
+        return Failure(Ending.PROVIDER_ERROR, str(error)[:DETAIL_LIMIT])
+    late = isinstance(error, (Overrun, TimeoutError))
+    if agent.spec.kind == "model" and late:
+        return Failure(Ending.PROVIDER_ERROR, _detail(error))
     if agent.spec.kind != "plugin":
-        return Failure(Ending.HARNESS_ERROR, detail)
-    if isinstance(error, (Overrun, TimeoutError)):
-        return Failure(Ending.FORFEIT_TIMEOUT, detail)
-    return Failure(Ending.FORFEIT_CODE, detail)
+        return Failure(Ending.HARNESS_ERROR, _detail(error))
+    return Failure(Ending.FORFEIT_TIMEOUT if late else Ending.FORFEIT_CODE, _detail(error))
+
+
+def _detail(error: BaseException) -> str:
+    """The error's type and words, and the line that raised it. Works for an error whose str() fails."""
+    words = traceback.format_exception_only(error)[-1].strip()[:DETAIL_LIMIT]
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, Overrun) or not frames:
+        return words.removeprefix(f"{__name__}.")
+    return f"{words} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
 
 
 def checked(reply: object) -> Reply:
-    """Return `reply` if it has the shape of a Reply. Raises TypeError or ValueError if not."""
+    """Return `reply` if it has the shape of a Reply. Raises TypeError or ValueError if not.
+
+    What passes can be judged and stored: the channels are text, the action is of a known kind, terms
+    are a plain dict or a sequence, usage and receipt are JSON.
+    """
     if not isinstance(reply, Reply):
         raise TypeError(f"reply() returned {type(reply).__name__}, not agents.agent.Reply")
-    if not isinstance(reply.message, str) or not isinstance(reply.reasoning, str):
-        raise TypeError("message and reasoning must be strings")
+    for channel in (reply.message, reply.reasoning, reply.text or ""):
+        if not isinstance(channel, str):
+            raise TypeError(f"message, reasoning and text are strings, not {type(channel).__name__}")
     if reply.fault is not None:
         Fault(reply.fault)
+    if not isinstance(reply.usage, Usage | None) or not isinstance(reply.receipt, Mapping | None):
+        raise TypeError("usage is an agents.agent.Usage and receipt a mapping, or None")
+    if reply.usage or reply.receipt:
+        json.dumps([reply.usage, dict(reply.receipt or {})])
     if reply.action is None:
-        if not isinstance(reply.text, str | None):
-            raise TypeError("text must be a string")
         return reply
+    if reply.text is not None:
+        raise TypeError("a reply has an action or a text to be parsed, not both")
     kind, terms = reply.action
     if isinstance(terms, Mapping):
         terms = dict(terms)
+        if not all(isinstance(name, str) for name in terms):
+            raise TypeError("terms are named by strings")
     reply.action = Action(ActionKind(kind), terms)
     return reply
 
@@ -83,26 +110,32 @@ def run(
 ) -> Outcome:
     """Play `game` in a plain loop. For agents whose `reply` is an ordinary function.
 
-    Plug-ins are stopped after `turn_timeout` seconds a turn, which needs the main thread.
+    Plug-ins are stopped after `turn_timeout` seconds a turn, which needs the main thread: RuntimeError
+    elsewhere. KeyboardInterrupt passes through; any other exit of a plug-in is its forfeit.
     """
-    minds: dict[Role, Negotiator] = {}
     limits = {
         role: turn_timeout if agent.spec.kind == "plugin" else None for role, agent in agents.items()
     }
+    if any(limits.values()) and threading.current_thread() is not threading.main_thread():
+        raise RuntimeError("a turn timeout for plug-ins needs the main thread")
+    minds: dict[Role, Negotiator] = {}
+    trusted: dict[Role, Callable[[View], Reply]] = {}
     try:
         role, view = next(game)
         while True:
             try:
-                limit = limits[role]
-                if limit is None and role in minds:
-                    reply: Reply | Failure = minds[role].reply(view)  # type: ignore[assignment]
+                if role in trusted:
+                    reply: Reply | Failure = trusted[role](view)
                 else:
-                    with alarm(limit):
+                    with alarm(limits[role]):
                         if role not in minds:
                             minds[role] = agents[role].begin(role, view.brief, rngs[role])
                         reply = checked(minds[role].reply(view))
-            except (Exception, Overrun) as error:
-                signal.setitimer(signal.ITIMER_REAL, 0)
+                    if agents[role].spec.kind == "scripted":
+                        trusted[role] = minds[role].reply  # type: ignore[assignment]
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 reply = failure(agents[role], error)
             role, view = game.send(reply)
     except StopIteration as stop:
@@ -115,7 +148,7 @@ async def run_async(
     rngs: Mapping[Role, Random],
     turn_timeout: float | None = None,
 ) -> Outcome:
-    """Play `game` on the running event loop, awaiting agents whose `reply` is a coroutine function.
+    """Play `game` on the running event loop. For agents of every kind; coroutines are awaited.
 
     Ordinary functions of plug-ins run in a thread of their own, so that a hang stops only their match.
     """
@@ -123,47 +156,56 @@ async def run_async(
     try:
         role, view = next(game)
         while True:
+            agent = agents[role]
+            limit = None if agent.spec.kind == "scripted" else turn_timeout
             try:
-                if role not in minds:
-                    minds[role] = agents[role].begin(role, view.brief, rngs[role])
-                reply: Reply | Failure = checked(
-                    await _answer(agents[role], minds[role], view, turn_timeout)
-                )
-            except Exception as error:
-                reply = failure(agents[role], error)
+                reply = await asyncio.wait_for(_ask(agent, minds, view, rngs[role]), limit)
+            except TimeoutError:
+                reply = failure(agent, Overrun(f"no answer within {limit:g} s"))
             role, view = game.send(reply)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
 
 
-async def _answer(agent: Agent, mind: Negotiator, view: View, turn_timeout: float | None) -> object:
-    if inspect.iscoroutinefunction(mind.reply):
-        return await asyncio.wait_for(mind.reply(view), turn_timeout)
-    if agent.spec.kind != "plugin":
-        return mind.reply(view)
-    return await asyncio.wait_for(_in_thread(mind, view), turn_timeout)
+async def _ask(agent: Agent, minds: dict[Role, Negotiator], view: View, rng: Random) -> Reply | Failure:
+    """Return the agent's reply, or what became of it; the negotiator is begun on its first turn."""
+
+    def begin_and_reply() -> object:
+        role = view.brief.role
+        if role not in minds:
+            minds[role] = agent.begin(role, view.brief, rng)
+        return minds[role].reply(view)
+
+    try:
+        if agent.spec.kind == "plugin":
+            answer = await _in_thread(begin_and_reply)
+        else:
+            answer = begin_and_reply()
+        return checked(await answer if inspect.isawaitable(answer) else answer)
+    except (Exception, SystemExit) as error:
+        return failure(agent, error)
 
 
-async def _in_thread(mind: Negotiator, view: View) -> object:
+async def _in_thread(work: Callable[[], object]) -> object:
     """Run an ordinary function in a daemon thread, which a hang can leave behind at exit."""
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[object] = loop.create_future()
+    done: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
 
     def settle(result: object, error: BaseException | None) -> None:
-        if answer.done():
-            return
-        if error is None:
-            answer.set_result(result)
-        else:
-            answer.set_exception(error)
+        if not done.done():
+            done.set_result((result, error))
 
-    def work() -> None:
+    def run_and_settle() -> None:
+        result, error = None, None
         try:
-            result, error = mind.reply(view), None
-        except Exception as raised:
-            result, error = None, raised
+            result = work()
+        except BaseException as raised:
+            error = raised
         with suppress(RuntimeError):  # the loop may be closed by the time a hung call returns
             loop.call_soon_threadsafe(settle, result, error)
 
-    threading.Thread(target=work, daemon=True).start()
-    return await answer
+    threading.Thread(target=run_and_settle, daemon=True).start()
+    result, error = await done
+    if error is not None:
+        raise error
+    return result

@@ -5,11 +5,12 @@ be had. It returns the :class:`Outcome`. It knows nothing of databases, prices o
 and training run this same function.
 """
 
+import json
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agents.agent import UNNAMED, Action, ActionKind, Brief, Event, Reply, Usage, View
+from agents.agent import UNNAMED, ActionKind, Brief, Event, Reply, Usage, View
 from arena.answer import parse
 from arena.protocol import ATTEMPTS, LEAST_TURNS, MOST_TURNS, Ending, Fault, Rules, judge, scores
 from scenarios.domain import Domain
@@ -17,11 +18,16 @@ from scenarios.scenario import Package, Role, Scenario
 
 
 class Attempt(NamedTuple):
-    """One answer to one turn, as it came; `fault` is None for the one that counted."""
+    """One answer to one turn, as it came; `fault` is None for the one that counted.
+
+    `text` is the raw text; for a faulty structured reply its message and action as JSON. `reasoning`
+    is kept for faulty attempts only: the one that counted has it in its turn.
+    """
 
     text: str | None
     fault: Fault | None
     usage: Usage | None
+    reasoning: str = ""
 
 
 class Turn(NamedTuple):
@@ -89,7 +95,7 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
     `told` is :func:`briefs` of the same scenario and rules. This function alone asks again for faulty
     answers (at most twice) and declares the forfeit after the third.
     """
-    history: list[Event] = []
+    history: tuple[Event, ...] = ()
     turns: list[Turn] = []
     receipts: dict[Role, Mapping[str, Any]] = {}
     standing: Package | None = None
@@ -102,74 +108,61 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
 
     for number in range(2 * rules.limit(scenario)):
         role = opener if number % 2 == 0 else opener.other
-        view = View(told[role], number // 2, tuple(history), standing, standing_by)
-        turn = yield from _turn(role, view, rules, receipts)
-        if isinstance(turn, _Stop):
-            turns.append(turn.turn)
-            return finish(turn.failure.ending, role, turn.failure.detail)
+        view = View(told[role], number // 2, history, standing, standing_by)
+        turn, failure = yield from _turn(role, view, receipts)
         turns.append(turn)
-        kind = turn.kind
-        if kind is ActionKind.ACCEPT:
+        if failure is not None:
+            return finish(failure.ending, role, failure.detail)
+        if turn.kind is ActionKind.ACCEPT:
             return finish(Ending.AGREEMENT)
-        if kind is ActionKind.WALK_AWAY:
+        if turn.kind is ActionKind.WALK_AWAY:
             return finish(Ending.WALK_AWAY)
         if turn.offer is not None:
-            standing, standing_by = _filled(turn.offer, told[role].default), role
-        history.append(Event(role, kind, turn.offer, turn.message))  # type: ignore[arg-type]
+            standing, standing_by = _filled(turn.offer, scenario.default), role
+        event = Event(role, turn.kind, turn.offer, turn.message)  # type: ignore[arg-type]
+        history = (*history, event)
     return finish(Ending.DEADLINE)
 
 
-class _Stop(NamedTuple):
-    turn: Turn
-    failure: Failure
-
-
 def _turn(
-    role: Role, view: View, rules: Rules, receipts: dict[Role, Mapping[str, Any]]
-) -> Generator[tuple[Role, View], Reply | Failure, Turn | _Stop]:
+    role: Role, view: View, receipts: dict[Role, Mapping[str, Any]]
+) -> Generator[tuple[Role, View], Reply | Failure, tuple[Turn, Failure | None]]:
     """Ask `role` until an answer is legal, it fails, or it has no attempts left."""
-    attempts: list[Attempt] = []
+    attempts: tuple[Attempt, ...] = ()
     while True:
         reply = yield role, view
         if isinstance(reply, Failure):
-            return _Stop(Turn(role, None, None, "", "", tuple(attempts)), reply)
+            return Turn(role, None, None, "", "", attempts), reply
         if reply.receipt is not None:
             receipts[role] = reply.receipt
-        fault, action, offer, message, reasoning = _read(reply, view, rules)
-        if fault is None:
+        turn = _read(reply, view)
+        if not isinstance(turn, Fault):
             if attempts or reply.text is not None or reply.usage is not None:
-                attempts.append(Attempt(reply.text, None, reply.usage))
-            return Turn(role, action.kind, offer, message, reasoning, tuple(attempts))
-        attempts.append(Attempt(_shown(reply), fault, reply.usage))
+                turn = turn._replace(attempts=(*attempts, Attempt(reply.text, None, reply.usage)))
+            return turn, None
+        attempts = (*attempts, Attempt(_shown(reply), turn, reply.usage, reply.reasoning))
         if len(attempts) == ATTEMPTS:
-            failure = Failure(Ending.FORFEIT_FORMAT, fault.value)
-            return _Stop(Turn(role, None, None, "", "", tuple(attempts)), failure)
-        view = view._replace(fault=fault.description)
+            forfeit = Failure(Ending.FORFEIT_FORMAT, turn.value)
+            return Turn(role, None, None, "", "", attempts), forfeit
+        view = view._replace(fault=turn.description)
 
 
-def _read(
-    reply: Reply, view: View, rules: Rules
-) -> tuple[Fault | None, Action, Package | None, str, str]:
-    """Return (fault, action, offer, message, reasoning) of a reply."""
+def _read(reply: Reply, view: View) -> Turn | Fault:
+    """Return the turn that a reply makes, or the first thing that is wrong with it."""
+    if reply.fault is not None:
+        return Fault(reply.fault)
     action, message, reasoning = reply.action, reply.message, reply.reasoning
-    fault = Fault(reply.fault) if reply.fault is not None else None
-    if fault is None and action is None:
+    if action is None:
         answer = parse(reply.text or "")
         if isinstance(answer, Fault):
-            fault = answer
-        else:
-            action, message = answer.action, answer.message
-            reasoning = reasoning or answer.reasoning
-    if fault is not None or action is None:
-        return fault or Fault.EMPTY, _NOTHING, None, "", ""
-    table, by, role = view.brief.terms, view.standing_by, view.brief.role
-    judged = judge(action, message, table, rules.message_limit, by, role)
-    if isinstance(judged, Fault):
-        return judged, _NOTHING, None, "", ""
-    return None, action, judged, message, reasoning
-
-
-_NOTHING = Action(ActionKind.TALK)
+            return answer
+        action, message = answer.action, answer.message
+        reasoning = reasoning or answer.reasoning
+    brief = view.brief
+    offer = judge(action, message, brief.terms, brief.message_limit, view.standing_by, brief.role)
+    if isinstance(offer, Fault):
+        return offer
+    return Turn(brief.role, action.kind, offer, message, reasoning)
 
 
 def _filled(offer: Package, default: Package) -> Package:
@@ -178,8 +171,22 @@ def _filled(offer: Package, default: Package) -> Package:
     return tuple(d if o == UNNAMED else o for o, d in zip(offer, default, strict=True))
 
 
-def _shown(reply: Reply) -> str:
-    """What is kept of a faulty attempt: the raw text, or the structured reply as it stood."""
-    if reply.text is not None:
+def _shown(reply: Reply) -> str | None:
+    """What is kept of a faulty attempt: the raw text, or the structured reply as JSON."""
+    if reply.text is not None or reply.action is None:
         return reply.text
-    return repr((reply.action, reply.message))
+    kind, terms = reply.action
+    shown: Any = None if terms is None else _plain(terms)
+    if isinstance(terms, Mapping):
+        shown = {name: _plain(option) for name, option in terms.items()}
+    elif isinstance(terms, (list, tuple)):
+        shown = [_plain(option) for option in terms]
+    content = {"message": reply.message, "action": kind, "terms": shown}
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _plain(value: object) -> str | int:
+    """The value, or the name of its type where it is nothing that an offer can hold."""
+    if isinstance(value, str) or (type(value) is int and abs(value) < 10**9):
+        return value
+    return f"<{type(value).__name__}>"

@@ -4,6 +4,7 @@
 whenever a rule changes what any match would come to.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +20,7 @@ ANSWER_LIMIT = 100_000
 """Characters of a raw answer; a longer one is not parsed."""
 ATTEMPTS = 3
 """A faulty answer is asked for again at most twice."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Fault(StrEnum):
@@ -34,11 +36,12 @@ class Fault(StrEnum):
 
     EMPTY = "empty", "Your answer was empty."
     NO_OBJECT = "no_object", "Your answer contained no JSON object."
-    NOT_JSON = "not_json", "Your answer was not valid JSON."
+    OPEN_THINKING = "open_thinking", "Your thinking block was never closed, so no answer followed it."
+    NOT_JSON = "not_json", "What began at the first { of your answer was not valid JSON."
     NOT_FINITE = "not_finite", "Your JSON contained NaN or an infinity."
     TWO_OBJECTS = (
         "two_objects",
-        "Your answer contained more than one JSON object; give exactly one.",
+        "A second { followed your JSON object; give one object and no other braces.",
     )
     DUPLICATE_KEY = "duplicate_key", "A key stood twice in your JSON object."
     UNKNOWN_KEY = "unknown_key", "Use only the keys reasoning, message, action and terms."
@@ -65,6 +68,7 @@ class Fault(StrEnum):
     NOTHING_TO_ACCEPT = "nothing_to_accept", "There is no standing offer to accept."
     OWN_OFFER = "own_offer", "The standing offer is your own; only the other side can accept it."
     MESSAGE_TOO_LONG = "message_too_long", "Your message was longer than the limit."
+    LONE_SURROGATE = "lone_surrogate", "Your message held half a surrogate pair: that is not text."
     ANSWER_TOO_LONG = "answer_too_long", "Your whole answer was far too long."
     CUT_OFF = "cut_off", "Your answer was cut off before it ended; be briefer."
     REFUSAL = "refusal", "You declined to answer; this is a negotiation exercise."
@@ -151,6 +155,8 @@ def judge(
     """
     if len(message) > limit:
         return Fault.MESSAGE_TOO_LONG
+    if not message.isascii() and _SURROGATE.search(message):
+        return Fault.LONE_SURROGATE
     kind, terms = action
     if kind is ActionKind.PROPOSE:
         return resolve(terms, table)

@@ -1,8 +1,9 @@
 """A match's turns as one compact, versioned blob, and back.
 
 Version 1: one byte 0x01, then zlib over a JSON array with an array a turn:
-``[opened by the seller?, kind, offer, message, reasoning, attempts]`` with trailing empty fields left
-out. Encoding happens where the match was played; decoding wherever a transcript is shown.
+``[is it the seller's?, kind, offer, message, reasoning, attempts]`` with trailing empty fields left out,
+an attempt being ``[text, fault, usage, reasoning]``. Encoding happens where the match was played,
+decoding wherever a transcript is shown.
 """
 
 import json
@@ -16,7 +17,14 @@ from arena.protocol import Fault
 from scenarios.scenario import Role
 
 VERSION = 1
-_KINDS = (None, *ActionKind)
+_KINDS = (
+    None,
+    ActionKind.PROPOSE,
+    ActionKind.ACCEPT,
+    ActionKind.WALK_AWAY,
+    ActionKind.TALK,
+)
+"""By position in the stored format: append only."""
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 
 
@@ -29,8 +37,8 @@ def encode(turns: Sequence[Turn]) -> bytes:
 
 def decode(blob: bytes) -> list[Turn]:
     """Return the turns of a blob. Raises ValueError for a version this release does not know."""
-    if blob[0] != VERSION:
-        raise ValueError(f"transcript version {blob[0]} is newer than this release reads ({VERSION})")
+    if blob[:1] != bytes([VERSION]):
+        raise ValueError(f"this release reads transcripts of version {VERSION}, not 0x{blob[:1].hex()}")
     text = zlib.decompress(blob[1:]).decode("utf-8", "surrogatepass")
     return [_turn(row) for row in json.loads(text)]
 
@@ -41,7 +49,7 @@ def _row(turn: Turn) -> list[Any]:
     if message or reasoning or attempts:
         row += [message, reasoning]
     if attempts:
-        row.append([[text, fault, usage] for text, fault, usage in attempts])
+        row.append(attempts)
     return row
 
 
@@ -59,7 +67,10 @@ def _turn(row: list[Any]) -> Turn:
     )
 
 
-def _attempt(text: str | None, fault: str | None, usage: list[Any] | None) -> Attempt:
+def _attempt(text: str | None, fault: str | None, usage: list[Any] | None, reasoning: str) -> Attempt:
     return Attempt(
-        text, None if fault is None else Fault(fault), None if usage is None else Usage(*usage)
+        text,
+        None if fault is None else Fault(fault),
+        None if usage is None else Usage(*usage),
+        reasoning,
     )
