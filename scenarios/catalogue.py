@@ -36,7 +36,7 @@ def find(name_or_path: str) -> Domain:
 
 
 def load(path: str | Path) -> Domain:
-    """Return the domain in a YAML file. Raises ValueError that names the file, the field and the cure."""
+    """Return the domain in a YAML file. Raises ValueError that names file, field and cure."""
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -46,7 +46,9 @@ def load(path: str | Path) -> Domain:
     except yaml.YAMLError as error:
         raise ValueError(f"{path}: {_yaml_mistake(error)}") from None
     if not isinstance(content, dict):
-        raise ValueError(f"{path}: a domain is a mapping that starts with `name:`; see docs/scenarios.md")
+        raise ValueError(
+            f"{path}: a domain is a mapping that starts with `name:`; see docs/scenarios.md"
+        )
     try:
         return Domain.model_validate(content)
     except ValidationError as error:

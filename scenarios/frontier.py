@@ -87,7 +87,7 @@ def merged(seller: Preferences, buyer: Preferences) -> Frontier:
 
 
 def _undominated(seller: Points, buyer: Points) -> NDArray[np.int64]:
-    """Return the positions of the undominated points, one for each distinct pair, seller's best first."""
+    """Return the positions of the undominated pairs, each distinct one once, seller's best first."""
     last = (1 << _BITS) - 1
     position = np.arange(len(seller), dtype=np.int64)
     keys = (((seller << _UTILITY_BITS) | buyer) << _BITS) | (last - position)
@@ -104,7 +104,7 @@ def _undominated(seller: Points, buyer: Points) -> NDArray[np.int64]:
 def _packages(
     steps: list[tuple[NDArray[np.int64], NDArray[np.int64]]], points: int
 ) -> NDArray[np.int64]:
-    """Follow the back-pointers (point before the merge, option merged) from the last term to the first."""
+    """Follow the steps (point before the merge, option merged in) back from the last term."""
     package_F_T = np.empty((points, len(steps)), dtype=np.int64)
     point = np.arange(points)
     for term in range(len(steps) - 1, -1, -1):
@@ -112,15 +112,6 @@ def _packages(
         package_F_T[:, term] = option[point]
         point = before[point]
     return package_F_T
-
-
-def best_worse_side(seller: Preferences, buyer: Preferences, tilt: int) -> int:
-    """Return the largest level t with a package that gives the seller t + tilt and the buyer t - tilt.
-
-    In units of 1/SCALE. Walk-away values on any higher level leave no zone of agreement.
-    """
-    points = merged(seller, buyer)
-    return int(np.minimum(points.seller_F - tilt, points.buyer_F + tilt).max())
 
 
 def reference_points(scenario: Scenario, points: Frontier | None = None) -> ReferencePoints:

@@ -55,8 +55,10 @@ class Preferences:
     def table(self) -> tuple[tuple[int, ...], ...]:
         """What each option of each term adds to the utility, in units of 1/SCALE."""
         return tuple(
-            tuple(weight * value for value in row)
-            for weight, row in zip(self.weights, self.values, strict=True)
+            [
+                tuple([weight * value for value in row])
+                for weight, row in zip(self.weights, self.values, strict=True)
+            ]
         )
 
     @cached_property

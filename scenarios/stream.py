@@ -26,6 +26,11 @@ class Stream:
         """Return an integer from `low` to `high`, both included."""
         return low + int(self._random() * (high - low + 1))
 
+    def several(self, count: int, low: int, high: int) -> list[int]:
+        """Return `count` integers, each from `low` to `high`, both included."""
+        draw, span = self._random, high - low + 1
+        return [low + int(draw() * span) for _ in range(count)]
+
     def coin(self) -> bool:
         """Return True or False, equally likely."""
         return self._random() < 0.5
@@ -36,8 +41,8 @@ class Stream:
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """Return the items in random order, every order equally likely."""
-        shuffled = list(items)
+        shuffled, draw = list(items), self._random
         for last in range(len(shuffled) - 1, 0, -1):
-            other = int(self._random() * (last + 1))
+            other = int(draw() * (last + 1))
             shuffled[last], shuffled[other] = shuffled[other], shuffled[last]
         return shuffled

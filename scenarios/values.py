@@ -24,8 +24,10 @@ def draw_values(stream: Stream, term: Term, kind: Kind) -> tuple[Values, Values]
       sides are monotone in it, in the direction of `seller_prefers` or else a random one.
     - Compatible: the shared best is a random option other than the default.
     - Mixed: different bests, but not strictly reverse (with two options, only weights can make a
-      term mixed, so there the values are opposed).
+      term mixed, so there the values are opposed). With four options or more, neither best is the
+      default.
 
+    What a contract says when nobody speaks up pleases nobody much, and tells nobody who wants what.
     Ordered terms that are not opposed are single-peaked for each side: the further from the best, in
     either direction, the worse.
     """
@@ -33,8 +35,7 @@ def draw_values(stream: Stream, term: Term, kind: Kind) -> tuple[Values, Values]
         seller = _opposed_ranking(stream, term)
         buyer = seller[::-1]
     elif kind is Kind.COMPATIBLE:
-        default = term.options.index(term.default)
-        best = stream.pick([option for option in range(len(term.options)) if option != default])
+        best = stream.pick(_but_default(term))
         seller, buyer = _ranking(stream, term, best), _ranking(stream, term, best)
     else:
         seller, buyer = _mixed_rankings(stream, term)
@@ -51,11 +52,19 @@ def _opposed_ranking(stream: Stream, term: Term) -> list[int]:
 
 
 def _mixed_rankings(stream: Stream, term: Term) -> tuple[list[int], list[int]]:
+    size = len(term.options)
+    # Of three ordered options without the middle one, only the opposed ends would be left.
+    bests = _but_default(term) if size > 3 else range(size)
     while True:
-        best_seller, best_buyer = stream.shuffled(range(len(term.options)))[:2]
+        best_seller, best_buyer = stream.shuffled(bests)[:2]
         seller, buyer = _ranking(stream, term, best_seller), _ranking(stream, term, best_buyer)
         if seller != buyer[::-1]:
             return seller, buyer
+
+
+def _but_default(term: Term) -> list[int]:
+    default = term.options.index(term.default)
+    return [option for option in range(len(term.options)) if option != default]
 
 
 def _ranking(stream: Stream, term: Term, best: int) -> list[int]:
@@ -76,10 +85,10 @@ def _ranking(stream: Stream, term: Term, best: int) -> list[int]:
 
 def _values(stream: Stream, ranking: Sequence[int]) -> Values:
     """Return falling values, from 100 to 0 in uneven steps, for a ranking from best to worst."""
-    steps = [stream.between(*_STEP) for _ in ranking[1:]]
+    steps = stream.several(len(ranking) - 1, *_STEP)
     total = sum(steps)
-    values, fallen = [0] * len(ranking), 0
-    for option, step in zip(ranking, [0, *steps], strict=True):
+    values, fallen = [100] * len(ranking), 0
+    for option, step in zip(ranking[1:], steps, strict=True):
         fallen += step
         values[option] = 100 - (100 * fallen + total // 2) // total
     return tuple(values)
