@@ -71,6 +71,7 @@ class Fault(StrEnum):
     LONE_SURROGATE = "lone_surrogate", "Your message held half a surrogate pair: that is not text."
     ANSWER_TOO_LONG = "answer_too_long", "Your whole answer was far too long."
     CUT_OFF = "cut_off", "Your answer was cut off before it ended; be briefer."
+    CONTEXT_OVERRUN = "context_overrun", "The conversation no longer fits your context window."
     REFUSAL = "refusal", "You declined to answer; this is a negotiation exercise."
 
 

@@ -1,0 +1,1 @@
+"""The rules of play: golden playthroughs, the table of causes, and properties."""
