@@ -1,0 +1,276 @@
+"""The board: every agent of a design with its score, interval, rank interval and completeness."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from arena.design import Design, Player
+from arena.results import Results
+from leaderboard.cells import BoolArray, CellTable, tabulate
+from leaderboard.ranks import RankInterval, rank_intervals
+from leaderboard.statistic import (
+    Cells,
+    Estimate,
+    IntArray,
+    bounds,
+    buyer_weights,
+    estimate,
+    score_weights,
+)
+from scenarios.scenario import Role
+
+MISSING_LIMIT = 0.02
+"""Above this share of planned open matches missing, an agent is not ranked."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Scores over one set of domains: the open ones, or those held out."""
+
+    pooled: Estimate
+    by_opponent: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One agent. Counts of matches leave the infeasible panel out unless they say otherwise."""
+
+    agent: str
+    """Its name; ``name@version`` where two versions of it stand on the board."""
+    player: Player
+    open: Panel
+    held_out: Panel | None
+    """None where the design holds no domain out."""
+    matches: int
+    """Scored matches, open and held-out domains together."""
+    planned: int
+    void: int
+    """Planned matches that were tried and have only void attempts."""
+    open_missing: int
+    rank: RankInterval | None
+    """None where the score cannot be formed, or more than MISSING_LIMIT of it is missing."""
+    deal_rate: float | None
+    """Agreements over scored matches, in open domains; None before the first."""
+    bounds: tuple[float, float] | None
+    """The score with every missing match at 0, and at 1."""
+    self_play: frozenset[str]
+    """Opponents on the board that are this very version."""
+    infeasible: int
+    """Matches of the infeasible panel."""
+    infeasible_deals: int
+    """Agreements there, where no package was worth it for both: mistakes, not successes."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was planned is scored."""
+        return self.matches == self.planned
+
+
+@dataclass(frozen=True)
+class Board:
+    """A design's agents of one role: ranked ones by score, then the others."""
+
+    design: Design
+    role: Role
+    rows: tuple[Row, ...]
+    opponents: tuple[str, ...]
+    open_domains: tuple[str, ...]
+    held_out_domains: tuple[str, ...]
+
+    @property
+    def by_agent(self) -> dict[str, Row]:
+        """The rows by their name."""
+        return {row.agent: row for row in self.rows}
+
+    @property
+    def planned(self) -> int:
+        """Planned matches on feasible scenarios."""
+        return sum(row.planned for row in self.rows)
+
+    @property
+    def matches(self) -> int:
+        """Scored matches on feasible scenarios."""
+        return sum(row.matches for row in self.rows)
+
+    @property
+    def void(self) -> int:
+        """Planned matches that have only void attempts."""
+        return sum(row.void for row in self.rows)
+
+    @property
+    def infeasible(self) -> tuple[int, int]:
+        """Matches and agreements of the infeasible panel; they are in no score."""
+        return sum(row.infeasible for row in self.rows), sum(row.infeasible_deals for row in self.rows)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the rows as `arena standings --json` prints them.
+
+        On a board of buyers, `by_buyer` is keyed by the sellers' names: whoever sat opposite.
+        """
+        return [_row_json(self, row) for row in self.rows]
+
+
+def board(results: Results, role: Role = Role.SELLER) -> Board:
+    """Compute the board of the agents that play `role` from a design's scored matches.
+
+    Scores are the agents' own utilities: the mean over opponents of the mean over open domains. Domains
+    held out are apart, and the infeasible panel is only counted.
+    """
+    design = results.design
+    sides = _sides(results, role)
+    rows = [_row(sides, arm, player) for arm, player in enumerate(sides.players)]
+    open_D = ~sides.held_D
+    weight_O_D = score_weights(len(sides.against), open_D)
+    ranked = [arm for arm, row in enumerate(rows) if _can_rank(row, sides.planned_A_O_D[arm][:, open_D])]
+    for arm, rank in rank_intervals(sides.table, weight_O_D, ranked).items():
+        rows[arm] = replace(rows[arm], rank=rank)
+    return Board(
+        design=design,
+        role=role,
+        rows=tuple(sorted(rows, key=_order)),
+        opponents=tuple(sides.against),
+        open_domains=tuple(domain.name for domain in design.domains if not domain.held_out),
+        held_out_domains=tuple(domain.name for domain in design.domains if domain.held_out),
+    )
+
+
+def display_names(design: Design, role: Role) -> list[str]:
+    """Return the names of one side, with the version where a name has two on the board."""
+    versions: dict[str, set[str]] = defaultdict(set)
+    for player in (*design.sellers, *design.buyers):
+        versions[player.name].add(player.version)
+    side: Sequence[Player] = design.sellers if role is Role.SELLER else design.buyers
+    return [p.full_name if len(versions[p.name]) > 1 else p.name for p in side]
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The results as the agents of one role see them: axis A its agents, axis O their opponents."""
+
+    players: tuple[Player, ...]
+    names: list[str]
+    opponents: tuple[Player, ...]
+    against: list[str]
+    table: CellTable
+    planned_A_O_D: IntArray
+    void_A_O_D: IntArray
+    held_D: BoolArray
+    matches_A_D: IntArray
+    deals_A_D: IntArray
+    infeasible_A_D: IntArray
+    infeasible_deals_A_D: IntArray
+
+
+def _sides(results: Results, role: Role) -> _Sides:
+    design, seller = results.design, role is Role.SELLER
+    players, opponents = (design.sellers, design.buyers)[:: 1 if seller else -1]
+    arm_M = results.seller_M if seller else results.buyer_M
+    shape = (len(players), len(design.domains))
+    place_M = arm_M * shape[1] + results.domain_M
+
+    def count(chosen_M: BoolArray) -> IntArray:
+        return np.bincount(place_M[chosen_M], minlength=shape[0] * shape[1]).reshape(shape)
+
+    feasible_M, deal_M = results.feasible_M, results.deal_M
+    planned, void = results.planned_S_B_D, results.void_S_B_D
+    return _Sides(
+        players=players,
+        names=display_names(design, role),
+        opponents=opponents,
+        against=display_names(design, role.other),
+        table=tabulate(results, role),
+        planned_A_O_D=planned if seller else planned.swapaxes(0, 1),
+        void_A_O_D=void if seller else void.swapaxes(0, 1),
+        held_D=np.array([domain.held_out for domain in design.domains]),
+        matches_A_D=count(feasible_M),
+        deals_A_D=count(feasible_M & deal_M),
+        infeasible_A_D=count(~feasible_M),
+        infeasible_deals_A_D=count(~feasible_M & deal_M),
+    )
+
+
+def _row(sides: _Sides, arm: int, player: Player) -> Row:
+    """Return the row of one agent, not ranked yet."""
+    open_D = ~sides.held_D
+    cells, planned_O_D = sides.table.of(arm), sides.planned_A_O_D[arm]
+    matches, deals = sides.matches_A_D[arm], sides.deals_A_D[arm]
+    same = zip(sides.against, sides.opponents, strict=True)
+    return Row(
+        agent=sides.names[arm],
+        player=player,
+        open=_panel(cells, sides.against, open_D),
+        held_out=_panel(cells, sides.against, sides.held_D) if sides.held_D.any() else None,
+        matches=int(matches.sum()),
+        planned=int(planned_O_D.sum()),
+        void=int(sides.void_A_O_D[arm].sum()),
+        open_missing=int(planned_O_D[:, open_D].sum() - matches[open_D].sum()),
+        rank=None,
+        deal_rate=float(deals[open_D].sum() / matches[open_D].sum()) if matches[open_D].any() else None,
+        bounds=bounds(cells, score_weights(len(sides.against), open_D), planned_O_D),
+        self_play=frozenset(name for name, other in same if other.version == player.version),
+        infeasible=int(sides.infeasible_A_D[arm].sum()),
+        infeasible_deals=int(sides.infeasible_deals_A_D[arm].sum()),
+    )
+
+
+def _panel(cells: Cells, opponents: list[str], in_score_D: BoolArray) -> Panel:
+    count = len(opponents)
+    return Panel(
+        estimate(cells, score_weights(count, in_score_D)),
+        {
+            name: estimate(cells, buyer_weights(opponent, count, in_score_D))
+            for opponent, name in enumerate(opponents)
+        },
+    )
+
+
+def _can_rank(row: Row, planned_O_D: IntArray) -> bool:
+    return row.open.pooled.value is not None and row.open_missing <= MISSING_LIMIT * planned_O_D.sum()
+
+
+def _order(row: Row) -> tuple[bool, float, str]:
+    value = row.open.pooled.value
+    return row.rank is None, float("inf") if value is None else -value, row.agent
+
+
+def _row_json(board: Board, row: Row) -> dict[str, Any]:
+    pooled = row.open.pooled
+    low, high = pooled.interval() or (None, None)
+    return {
+        "agent": row.agent,
+        "version": row.player.version,
+        "role": board.role.value,
+        "design": board.design.hash,
+        "score": pooled.value,
+        "low": low,
+        "high": high,
+        "df": pooled.df,
+        "clusters": pooled.clusters,
+        "matches": row.matches,
+        "planned": row.planned,
+        "void": row.void,
+        "complete": row.complete,
+        "rank_low": row.rank and row.rank.low,
+        "rank_high": row.rank and row.rank.high,
+        "deal_rate": row.deal_rate,
+        "by_buyer": {name: _score_json(score) for name, score in row.open.by_opponent.items()},
+        "held_out": row.held_out
+        and {
+            **_score_json(row.held_out.pooled),
+            "by_buyer": {name: _score_json(score) for name, score in row.held_out.by_opponent.items()},
+        },
+    }
+
+
+def _score_json(score: Estimate) -> dict[str, Any]:
+    low, high = score.interval() or (None, None)
+    return {
+        "score": score.value,
+        "low": low,
+        "high": high,
+        "clusters": score.clusters,
+        "matches": score.cells,
+    }
