@@ -7,7 +7,8 @@ The recipe (all of it this project's choice; docs/scenarios.md says why):
    :mod:`scenarios.values`);
 3. walk-away values leave a drawn share of the packages, about 12 to 38%, acceptable to both sides
    (:mod:`scenarios.walk_away`); in an infeasible scenario they lie just beyond the Pareto frontier;
-4. a draw whose default package would be acceptable to either side is thrown away and drawn again;
+4. a draw whose default package is worth more than 0.45, or acceptable, to either side is thrown
+   away and drawn again;
 5. terms, and the options of unordered terms, are shuffled into a display order of their own.
 
 Both sides are treated alike throughout, so the recipe favours neither.
@@ -61,7 +62,7 @@ def draw(domain: Domain, split: Split, index: int, feasible: bool = True) -> Sce
     tilt = stream.between(-TILT, TILT)
     default = [term.options.index(term.default) for term in domain.terms]
     for _ in range(ATTEMPTS):
-        sides = _draw_sides(stream, domain)
+        sides = _draw_sides(stream, domain, default)
         if sides is None:
             continue
         level = feasible_level(*sides, tilt, share) if feasible else infeasible_level(*sides, tilt, gap)
@@ -88,17 +89,19 @@ def draw(domain: Domain, split: Split, index: int, feasible: bool = True) -> Sce
     )
 
 
-def _draw_sides(stream: Stream, domain: Domain) -> tuple[Preferences, Preferences] | None:
+def _draw_sides(
+    stream: Stream, domain: Domain, default: Sequence[int]
+) -> tuple[Preferences, Preferences] | None:
     """Return both sides' preferences in the domain's own order, walk-away values still at 0.
 
-    None where no weights could be found that keep every kind.
+    None where no weights were found for the values drawn.
     """
     kinds = _deal_kinds(stream, domain)
-    weights = draw_weights(stream, kinds, [len(term.options) for term in domain.terms])
-    if weights is None:
-        return None
     pairs = [draw_values(stream, term, kind) for term, kind in zip(domain.terms, kinds, strict=True)]
     seller_values, buyer_values = zip(*pairs, strict=True)
+    weights = draw_weights(stream, kinds, seller_values, buyer_values, default)
+    if weights is None:
+        return None
     return Preferences(weights[0], seller_values, 0), Preferences(weights[1], buyer_values, 0)
 
 
