@@ -1,0 +1,92 @@
+"""The concession ladder: a side's packages sorted by its own utility, from which strategies pick.
+
+A small space is listed whole. A large one is not: from its best package the side gives up, step by
+step, whatever costs it least, and every package one term away from that path joins the ladder. With 9
+terms of 6 options that gives one to two thousand packages with gaps far below a percent.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+from scenarios.scenario import Package, Preferences
+
+WHOLE_SPACE = 4_096
+"""Spaces of up to this many packages are listed whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Packages no worse than the walk-away value, in ascending order of own utility.
+
+    `points` are their utilities in units of 1/SCALE. Packages of equal utility stand in ascending
+    order, so a ladder is the same on any machine.
+    """
+
+    packages: tuple[Package, ...]
+    points: tuple[int, ...]
+
+    @property
+    def best(self) -> Package:
+        """A package that is worth the most."""
+        return self.packages[-1]
+
+    def at_least(self, points: float) -> Package:
+        """Return the package of the least utility that is still `points` or more; else the best."""
+        return self.packages[min(bisect_left(self.points, points), len(self.packages) - 1)]
+
+
+@lru_cache(maxsize=32)
+def ladder(preferences: Preferences) -> Ladder:
+    """Return the side's ladder: never empty, and never below its walk-away value."""
+    table = preferences.table
+    if space_size(preferences) <= WHOLE_SPACE:
+        found = {
+            package: preferences.points(package)
+            for package in product(*(range(len(row)) for row in table))
+        }
+    else:
+        found = _along_the_path(table)
+    rational = {k: v for k, v in found.items() if v >= preferences.walk_away_points}
+    pairs = sorted((points, package) for package, points in (rational or found).items())
+    return Ladder(tuple(package for _, package in pairs), tuple(points for points, _ in pairs))
+
+
+def space_size(preferences: Preferences) -> int:
+    """Return the number of packages there are."""
+    return prod(len(row) for row in preferences.table)
+
+
+def best_package(preferences: Preferences) -> Package:
+    """Return the side's best package; of equally good options the first."""
+    return tuple(row.index(max(row)) for row in preferences.table)
+
+
+def _along_the_path(table: Sequence[Sequence[int]]) -> dict[Package, int]:
+    """Return the packages, with their points, on and one term beside the path of least losses."""
+    orders = [sorted(range(len(row)), key=lambda o, row=row: -row[o]) for row in table]  # type: ignore[misc]
+    depth = [0] * len(table)
+    found: dict[Package, int] = {}
+    while True:
+        rung = tuple(order[d] for order, d in zip(orders, depth, strict=True))
+        _add_neighbours(found, rung, table)
+        losses = [
+            (table[i][orders[i][d]] - table[i][orders[i][d + 1]], i)
+            for i, d in enumerate(depth)
+            if d + 1 < len(orders[i])
+        ]
+        if not losses:
+            return found
+        depth[min(losses)[1]] += 1
+
+
+def _add_neighbours(found: dict[Package, int], rung: Package, table: Sequence[Sequence[int]]) -> None:
+    points = sum(row[option] for row, option in zip(table, rung, strict=True))
+    found[rung] = points
+    for i, row in enumerate(table):
+        head, tail, without = rung[:i], rung[i + 1 :], points - row[rung[i]]
+        for option, value in enumerate(row):
+            found[(*head, option, *tail)] = without + value
