@@ -143,7 +143,7 @@ def estimate(cells: Cells, weight_B_D: FloatArray) -> Estimate:
     share_T = weight_T / cells_T.clip(1)
     mean_T = np.bincount(stratum_M, y_M, minlength=len(weight_T)) / cells_T.clip(1)
     rest_M = y_M - mean_T[stratum_M]
-    psi_G = np.bincount(cluster_M, share_T[stratum_M] * rest_M, minlength=len(psi_G))
+    psi_G = psi_G + np.bincount(cluster_M, share_T[stratum_M] * rest_M, minlength=len(psi_G))
     factor_D = np.where(clusters_D > 1, clusters_D / (clusters_D - 1).clip(1), 0.0)
     domain_G = np.zeros(len(psi_G), dtype=np.int64)
     domain_G[cluster_M] = stratum_M % domains

@@ -1,0 +1,127 @@
+"""How figures are worded, the same in the terminal and on the page."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from leaderboard.board import Board, Row
+from leaderboard.statistic import FEW_CLUSTERS, Estimate
+
+NONE = "–"  # noqa: RUF001 (an en dash is what stands for "nothing" in a table)
+
+
+def score(estimate: Estimate) -> str:
+    """Return the score with three decimals."""
+    return NONE if estimate.value is None else f"{estimate.value:.3f}"
+
+
+def interval(estimate: Estimate) -> str:
+    """Return ``[low, high]``, marked ~ where approximate, or why there is none."""
+    found = estimate.interval()
+    if found is None:
+        return estimate.problem or NONE
+    return f"[{found[0]:.3f}, {found[1]:.3f}]{mark(estimate)}"
+
+
+def half_width(estimate: Estimate) -> str:
+    """Return the score and half its interval, as ``0.512 ±.022``; an interval is symmetric."""
+    found = estimate.interval()
+    if estimate.value is None:
+        return NONE
+    if found is None:
+        return f"{estimate.value:.3f} ±{NONE}"
+    half = f"{(found[1] - found[0]) / 2:.3f}"
+    return f"{estimate.value:.3f} ±{half.removeprefix('0')}{mark(estimate)}"
+
+
+def mark(estimate: Estimate) -> str:
+    """Return the sign of an approximate interval, or nothing."""
+    return "~" if estimate.approximate else ""
+
+
+def rank(row: Row) -> str:
+    """Return the rank interval, as ``2 to 4``."""
+    return NONE if row.rank is None else str(row.rank)
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent with one decimal."""
+    return NONE if share is None else f"{share:.1%}"
+
+
+def matches(row: Row) -> str:
+    """Return matches of planned."""
+    return f"{row.matches:,}/{row.planned:,}"
+
+
+def missing(row: Row) -> str:
+    """Say what an agent lacks."""
+    lacks = row.planned - row.matches
+    if not lacks:
+        return row.open.pooled.problem or ""
+    void = f" ({row.void:,} void)" if row.void else ""
+    return f"{lacks:,} of {row.planned:,} matches missing{void}"
+
+
+def fill_command(board: Board, database: str | None) -> str:
+    """Return the command that plays what is missing."""
+    at = f" --db {database}" if database else ""
+    return f"arena run-tournament --design {board.design.hash}{at}"
+
+
+def scenarios(estimates: Iterable[Estimate]) -> str:
+    """Return how many scenarios each of `estimates` rests on, as ``64 scenarios each``."""
+    counts = {estimate.clusters for estimate in estimates}
+    if len(counts) == 1:
+        return f"{counts.pop():,} scenarios each"
+    return f"{min(counts, default=0):,} to {max(counts, default=0):,} scenarios"
+
+
+def when(iso: str) -> str:
+    """Return an ISO 8601 time as ``29 Nov 2026, 16:46 UTC``; text that is no time as it is."""
+    try:
+        moment = datetime.fromisoformat(iso)
+    except ValueError:
+        return iso
+    return f"{moment:%d %b %Y, %H:%M} UTC"
+
+
+def progress(board: Board) -> str:
+    """Return matches of planned and the void share, for the head of a board."""
+    tried = board.matches + board.void
+    share = board.void / tried if tried else 0.0
+    return (
+        f"{board.matches:,} of {board.planned:,} matches scored, "
+        f"{board.void:,} void ({share:.1%} of those tried)"
+    )
+
+
+def infeasible(board: Board) -> str | None:
+    """Return a line on the panel without a zone of agreement, where there is one."""
+    count, deals = board.infeasible
+    if not count:
+        return None
+    return (
+        f"Infeasible panel (in no score): {count:,} matches, {deals:,} agreements; "
+        "an agreement there is a mistake of at least one side."
+    )
+
+
+def notes(estimates: Iterable[Estimate]) -> list[str]:
+    """Return the footnotes that a table with these estimates needs."""
+    shown = list(estimates)
+    found = []
+    if any(estimate.approximate for estimate in shown):
+        found.append(f"~ fewer than {FEW_CLUSTERS} scenarios: the interval is approximate.")
+    problems = sorted({e.problem for e in shown if e.problem and e.value is not None})
+    if problems:
+        found.append(f"No interval: {'; '.join(problems)}.")
+    return found
+
+
+def visible(text: str) -> str:
+    """Return `text` with control and other unprintable characters spelled out, so that a name or a
+    message can neither move a cursor nor hide anything."""
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
+        for char in text
+    )
