@@ -14,7 +14,7 @@ from arena.protocol import ANSWER_LIMIT, Fault
 
 KEYS = {"reasoning", "message", "action", "terms"}
 _CLOSING = {"<think>": "</think>", "<thinking>": "</thinking>", "<|channel>thought": "<channel|>"}
-_BRACE_OR_THINKING = re.compile(r"\{|<think>|<thinking>|<\|channel>thought\b")
+_BRACE_OR_THINKING = re.compile(r"[{}]|<think>|<thinking>|<\|channel>thought\b")
 _STARTS_WITH_OBJECT = re.compile(r"\s*(```\w*\s*)?\{")
 _TAG = re.compile(r"<(/?)think(?:ing)?>")
 _ACTIONS = {kind.value: kind for kind in ActionKind}
@@ -74,9 +74,9 @@ def _headless_thinking(text: str) -> int:
 
 
 def _next_brace(text: str, position: int) -> int:
-    """Return where the first opening brace stands from `position` on, past thinking blocks; or -1."""
+    """Return where the first brace stands from `position` on, past thinking blocks; or -1."""
     while found := _BRACE_OR_THINKING.search(text, position):
-        if found[0] == "{":
+        if found[0] in "{}":
             return found.start()
         closing = _CLOSING[found[0]]
         end = text.find(closing, found.end())

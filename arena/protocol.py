@@ -37,11 +37,11 @@ class Fault(StrEnum):
     EMPTY = "empty", "Your answer was empty."
     NO_OBJECT = "no_object", "Your answer contained no JSON object."
     OPEN_THINKING = "open_thinking", "Your thinking block was never closed, so no answer followed it."
-    NOT_JSON = "not_json", "What began at the first { of your answer was not valid JSON."
+    NOT_JSON = "not_json", "What began at the first brace of your answer was not valid JSON."
     NOT_FINITE = "not_finite", "Your JSON contained NaN or an infinity."
     TWO_OBJECTS = (
         "two_objects",
-        "A second { followed your JSON object; give one object and no other braces.",
+        "Another brace followed your JSON object; give one object and no other braces.",
     )
     DUPLICATE_KEY = "duplicate_key", "A key stood twice in your JSON object."
     UNKNOWN_KEY = "unknown_key", "Use only the keys reasoning, message, action and terms."
