@@ -2,6 +2,8 @@
 
 import typer
 
+from arena.commands.scenarios import scenarios_app
+
 app = typer.Typer(
     name="arena",
     help="Tournaments and leaderboards for negotiation agents.",
@@ -9,3 +11,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(scenarios_app)

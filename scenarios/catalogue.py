@@ -1,5 +1,6 @@
 """Where domains come from: the bundled `trade` suite, and YAML files that users write."""
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,15 @@ import yaml
 from pydantic import ValidationError
 
 from scenarios.domain import Domain
+from scenarios.draw import draw
+from scenarios.scenario import Scenario, Split
 
 _BUNDLED = Path(__file__).parent / "trade"
 _SUFFIXES = (".yaml", ".yml")
+_LABEL = re.compile(
+    r"(?P<domain>.+?)(@(?P<version>[0-9a-f]{6,}))?"
+    r"/(?P<split>train|dev|eval)(?P<infeasible>-infeasible)?/(?P<index>\d+)"
+)
 
 
 @cache
@@ -33,6 +40,28 @@ def find(name_or_path: str) -> Domain:
         f"no domain is called {name_or_path!r}; the bundled ones are {', '.join(bundled())}. "
         "For a domain of your own, give the path of its .yaml file"
     )
+
+
+def scenario(label: str) -> Scenario:
+    """Return the scenario that a label names, such as ``car_sale/eval/12``.
+
+    The domain is a bundled name or the path of a .yaml file; ``car_sale@3f2a91/eval/12`` also insists
+    on a version, ``car_sale/eval-infeasible/12`` names one without a zone of agreement. Raises
+    ValueError where there is no such scenario.
+    """
+    match = _LABEL.fullmatch(label)
+    if match is None:
+        raise ValueError(
+            f"{label!r} is no scenario; write DOMAIN/SPLIT/INDEX, such as car_sale/eval/12. SPLIT is one "
+            f"of {', '.join(Split)}; with -infeasible after it there is no zone of agreement"
+        )
+    domain = find(match["domain"])
+    if not domain.version.startswith(match["version"] or ""):
+        raise ValueError(
+            f"{label!r} is of another version of {domain.name!r}, which is now {domain.version[:6]}; "
+            "its matches keep their scenario, but it can no longer be drawn"
+        )
+    return draw(domain, Split(match["split"]), int(match["index"]), match["infeasible"] is None)
 
 
 def load(path: str | Path) -> Domain:
