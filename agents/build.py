@@ -1,7 +1,10 @@
 """From an identity to a player: the one place that knows every kind of agent."""
 
+from math import prod
+
 from agents.agent import Agent
 from agents.spec import AgentSpec, Connection
+from scenarios.domain import Domain
 
 
 class UnplayableError(Exception):
@@ -30,3 +33,19 @@ def build(spec: AgentSpec, connection: Connection | None = None) -> Agent:
                 return LanguageModelAgent(spec, connection)
     except (ValueError, ImportError) as error:
         raise UnplayableError(str(error)) from error
+
+
+def refusal(spec: AgentSpec, domain: Domain) -> str | None:
+    """Return why this agent cannot play `domain`, or None where it can. Ask before a tournament."""
+    if spec.kind != "scripted":
+        return None
+    from agents.scripted import STRATEGIES
+
+    entry = STRATEGIES.get(spec.strategy or "")
+    size = prod(len(term.options) for term in domain.terms)
+    if entry is None or entry.most_packages is None or size <= entry.most_packages:
+        return None
+    return (
+        f"{spec.strategy} plays domains of up to {entry.most_packages} packages, and {domain.name} "
+        f"has {size:,}"
+    )
