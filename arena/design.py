@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from arena.protocol import MESSAGE_LIMIT, PROTOCOL_VERSION, Rules
 from scenarios.canonical import digest
+from scenarios.draw import DRAW_VERSION
+from scenarios.scenario import Role
 
 SEED_STRIDE = 1_000_000
 """Seed N takes scenarios N * SEED_STRIDE onwards, so that different seeds share none."""
@@ -57,6 +59,8 @@ class Design(BaseModel):
     message_limit: int = Field(MESSAGE_LIMIT, ge=1)
     seed: int = Field(0, ge=0)
     protocol: int = PROTOCOL_VERSION
+    draw: int = DRAW_VERSION
+    """The recipe that drew the scenarios; a design of another recipe can be shown but not played."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -81,6 +85,22 @@ class Design(BaseModel):
     def rules(self) -> Rules:
         """The rules every match is played by."""
         return Rules(turns=self.turns, message_limit=self.message_limit)
+
+    def players(self) -> tuple[Player, ...]:
+        """Return everyone who plays, sellers first, each version once."""
+        return tuple({player.version: player for player in (*self.buyers, *self.sellers)}.values())
+
+    def names(self, role: Role) -> dict[str, str]:
+        """Return what each version on one side is called on this design's boards: its name, or
+        ``name@version`` where two versions go by one name."""
+        versions: dict[str, set[str]] = {}
+        for player in (*self.sellers, *self.buyers):
+            versions.setdefault(player.name, set()).add(player.version)
+        side = self.sellers if role is Role.SELLER else self.buyers
+        return {
+            player.version: player.name if len(versions[player.name]) == 1 else player.full_name
+            for player in side
+        }
 
     def replicates_of(self, seller: Player, buyer: Player) -> int:
         """Matches a cell for this pair: one where neither side is stochastic."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
+from typing import NamedTuple
 
 from arena.design import SEED_STRIDE, Design, Player
 from arena.protocol import Rules
@@ -73,15 +74,46 @@ def openers(design: Design, index: int) -> tuple[Role, ...]:
             return (Role(side),)
 
 
-def plan_scenario(design: Design, scenario: Scenario) -> Iterator[tuple[Player, Player, MatchKey]]:
-    """Yield (seller, buyer, key) of every match that the design plays on one of its scenarios."""
-    for opener in openers(design, scenario.index):
+class Slot(NamedTuple):
+    """One planned match of a scenario that need not be drawn yet."""
+
+    seller: Player
+    buyer: Player
+    opener: Role
+    replicate: int
+
+    def key(self, design: Design, scenario_key: str) -> MatchKey:
+        """Return the match's key, once its scenario is known."""
+        cell = Cell(scenario_key, self.buyer.version, self.opener, self.replicate)
+        return MatchKey(cell, self.seller.version, design.rules, design.protocol)
+
+
+def slots(design: Design, index: int) -> Iterator[Slot]:
+    """Yield every match that the design plans on a scenario with this index."""
+    for opener in openers(design, index):
         for seller in design.sellers:
             for buyer in design.buyers:
                 for replicate in range(design.replicates_of(seller, buyer)):
-                    cell = Cell(scenario.key, buyer.version, opener, replicate)
-                    yield (
-                        seller,
-                        buyer,
-                        MatchKey(cell, seller.version, design.rules, design.protocol),
-                    )
+                    yield Slot(seller, buyer, opener, replicate)
+
+
+def plan_scenario(design: Design, scenario: Scenario) -> Iterator[tuple[Player, Player, MatchKey]]:
+    """Yield (seller, buyer, key) of every match that the design plays on one of its scenarios."""
+    for slot in slots(design, scenario.index):
+        yield slot.seller, slot.buyer, slot.key(design, scenario.key)
+
+
+def planned(design: Design) -> int:
+    """Return how many matches the design plans, those without a zone of agreement included."""
+    return len(design.domains) * sum(
+        openings(design, feasible)
+        * sum(
+            design.replicates_of(seller, buyer) for seller in design.sellers for buyer in design.buyers
+        )
+        for feasible in (True, False)
+    )
+
+
+def openings(design: Design, feasible: bool) -> int:
+    """Return how many (scenario, opener) combinations a domain has."""
+    return sum(len(openers(design, index)) for index in indices(design, feasible))

@@ -1,0 +1,5 @@
+"""Users' mistakes, under the name that commands raise them by."""
+
+from arena.errors import UserError
+
+__all__ = ["UserError"]

@@ -1,0 +1,159 @@
+"""Finished matches and drawn scenarios as the rows that are stored: plain values, made by the worker."""
+
+import json
+import zlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from arena.play import Outcome, Turn
+from arena.schedule import MatchKey
+from arena.transcript import encode
+from scenarios.canonical import canonical
+from scenarios.scenario import Role, Scenario, from_content
+
+
+def utc_now() -> str:
+    """Return the time as ISO 8601 text in UTC with microseconds; such texts sort by time."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+class Drawn(NamedTuple):
+    """A row of the table `scenarios`, in the order of its columns."""
+
+    key: str
+    label: str
+    domain_version: str
+    split: str
+    number: int
+    feasible: bool
+    draw_version: int
+    content: bytes
+    """zlib over the canonical JSON of :meth:`Scenario.content`."""
+
+
+def drawn(scenario: Scenario, draw_version: int) -> Drawn:
+    """Return the row of a scenario; :func:`undrawn` reads its content."""
+    return Drawn(
+        scenario.key,
+        scenario.label,
+        scenario.domain_version,
+        scenario.split.value,
+        scenario.index,
+        scenario.feasible,
+        draw_version,
+        zlib.compress(canonical(scenario.content()).encode(), 6),
+    )
+
+
+def undrawn(content: bytes) -> Scenario:
+    """Return the scenario that a row's content holds."""
+    return from_content(json.loads(zlib.decompress(content)))
+
+
+class Spent(NamedTuple):
+    """What one side's calls to a language model came to; None where it is not known for every call."""
+
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
+    latency_s: float | None
+    faults: int
+    """Faulty attempts."""
+
+
+class Played(NamedTuple):
+    """One row of the tables `matches` and `voids`, in the order of their columns."""
+
+    key: str
+    seller_version: str
+    buyer_version: str
+    scenario_key: str
+    opener: str
+    replicate: int
+    turns_rule: int | None
+    message_limit: int
+    protocol: int
+    ending: str
+    at_fault: str | None
+    detail: str
+    deal: str | None
+    """JSON list of option indices in the scenario's display order."""
+    seller_utility: float | None
+    buyer_utility: float | None
+    turns: int
+    seller_tokens_in: int | None
+    seller_tokens_out: int | None
+    seller_cost_usd: float | None
+    seller_latency_s: float | None
+    seller_faults: int
+    buyer_tokens_in: int | None
+    buyer_tokens_out: int | None
+    buyer_cost_usd: float | None
+    buyer_latency_s: float | None
+    buyer_faults: int
+    started_at: str
+    seconds: float
+    worker: str
+    receipts: str | None
+    transcript: bytes
+
+
+def played(key: MatchKey, outcome: Outcome, started_at: str, seconds: float, worker: str) -> Played:
+    """Return the row of a finished match. `seconds` is its wall-clock time."""
+    cell, rules = key.cell, key.rules
+    return Played(
+        key.text,
+        key.seller,
+        cell.buyer,
+        cell.scenario_key,
+        cell.opener.value,
+        cell.replicate,
+        rules.turns,
+        rules.message_limit,
+        key.protocol,
+        outcome.ending.value,
+        None if outcome.at_fault is None else outcome.at_fault.value,
+        storable(outcome.detail),
+        None if outcome.deal is None else json.dumps(outcome.deal, separators=(",", ":")),
+        outcome.seller_score,
+        outcome.buyer_score,
+        len(outcome.turns),
+        *spent(outcome.turns, Role.SELLER),
+        *spent(outcome.turns, Role.BUYER),
+        started_at,
+        seconds,
+        worker,
+        _receipts(outcome),
+        encode(outcome.turns),
+    )
+
+
+def spent(turns: Sequence[Turn], role: Role) -> Spent:
+    """Add up what `role`'s attempts took; a sum is None where a call's share is not known."""
+    attempts = [attempt for turn in turns if turn.role is role for attempt in turn.attempts]
+    if not attempts:
+        return _NOTHING
+    usages = [attempt.usage for attempt in attempts if attempt.usage is not None]
+    faults = sum(attempt.fault is not None for attempt in attempts)
+    if not usages:
+        return _NOTHING._replace(faults=faults)
+    tokens_in, tokens_out, cost, latency = (
+        None if None in column else sum(column) for column in zip(*usages, strict=True)
+    )
+    return Spent(tokens_in, tokens_out, cost, latency, faults)
+
+
+_NOTHING = Spent(None, None, None, None, 0)
+
+
+def storable(text: str) -> str:
+    """Return `text` without what a database refuses: lone surrogates and NUL are spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+
+
+def _receipts(outcome: Outcome) -> str | None:
+    if not outcome.receipts:
+        return None
+    content = {role.value: dict(receipt) for role, receipt in outcome.receipts.items()}
+    return json.dumps(content, sort_keys=True)

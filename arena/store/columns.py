@@ -1,0 +1,179 @@
+"""A design's matches as columns: which rows are its own, and what the leaderboard reads of them.
+
+A design's matches are selected by what their keys are made of, so that no scenario has to be drawn
+and no key computed to read a board.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, exists, func, or_, select
+
+from arena.design import Design
+from arena.protocol import Ending
+from arena.results import IntArray, Results
+from arena.schedule import indices, openings
+from arena.store.models import MATCHES, SCENARIOS, VOIDS
+from scenarios.scenario import Role, Split
+
+
+class Place(NamedTuple):
+    """Where in a design's plan a match stands."""
+
+    domain_version: str
+    number: int
+    feasible: bool
+    seller_version: str
+    buyer_version: str
+    opener: str
+    replicate: int
+
+
+_PLACE = (SCENARIOS.c.domain_version, SCENARIOS.c.number, SCENARIOS.c.feasible)
+
+
+def in_design(design: Design, table: Table) -> ColumnElement[bool]:
+    """Return the condition that a row of `table` (matches or voids, joined with its scenario) is one
+    that the design plans."""
+    row, scenario = table.c, SCENARIOS.c
+    turns = row.turns_rule.is_(None) if design.turns is None else row.turns_rule == design.turns
+    return and_(
+        row.seller_version.in_([player.version for player in design.sellers]),
+        row.buyer_version.in_([player.version for player in design.buyers]),
+        scenario.domain_version.in_([domain.version for domain in design.domains]),
+        scenario.split == Split.EVAL.value,
+        scenario.draw_version == design.draw,
+        or_(*(_panel(design, feasible) for feasible in (True, False))),
+        turns,
+        row.message_limit == design.message_limit,
+        row.protocol == design.protocol,
+        _opener(design, table),
+        _replicate(design, table),
+    )
+
+
+def select_in_design(design: Design, table: Table, *wanted: ColumnElement[Any]) -> Select[Any]:
+    """Return the query for `wanted` columns of the design's rows of `table`."""
+    joined = table.join(SCENARIOS, table.c.scenario_key == SCENARIOS.c.key)
+    return select(*wanted).select_from(joined).where(in_design(design, table))
+
+
+def places(connection: Connection, design: Design) -> tuple[set[Place], set[Place], dict[Place, int]]:
+    """Return the places that are scored, those whose match is withdrawn, and how many void attempts
+    each other place has."""
+    played = select_in_design(design, MATCHES, *_place(MATCHES), MATCHES.c.withdrawn_at)
+    scored: set[Place] = set()
+    withdrawn: set[Place] = set()
+    rows: Iterable[Any] = connection.execute(played)
+    for *place, withdrawn_at in rows:
+        (scored if withdrawn_at is None else withdrawn).add(Place(*place))
+    tried = select_in_design(design, VOIDS, *_place(VOIDS), func.count()).group_by(*_place(VOIDS))
+    counts: Iterable[Any] = connection.execute(tried)
+    voids = {Place(*place): int(count) for *place, count in counts}
+    for done in scored | withdrawn:
+        voids.pop(done, None)
+    return scored, withdrawn, voids
+
+
+def results(connection: Connection, design: Design, revision: int) -> Results:
+    """Return the design's scored matches that are not withdrawn, as columns."""
+    wanted = (*_place(MATCHES), MATCHES.c.scenario_key, MATCHES.c.ending)
+    utilities = (MATCHES.c.seller_utility, MATCHES.c.buyer_utility)
+    query = select_in_design(design, MATCHES, *wanted, *utilities).where(
+        MATCHES.c.withdrawn_at.is_(None)
+    )
+    rows = connection.execute(query).all()
+    domain, _, feasible, seller, buyer, opener, replicate, scenario, ending, *scores = (
+        zip(*rows, strict=True) if rows else ((),) * 11
+    )
+    sellers, buyers, domains = _positions(design)
+    clusters = {key: number for number, key in enumerate(sorted(set(scenario)))}
+    return Results(
+        design=design,
+        seller_M=_numbered(seller, sellers),
+        buyer_M=_numbered(buyer, buyers),
+        domain_M=_numbered(domain, domains),
+        scenario_M=_numbered(scenario, clusters),
+        feasible_M=np.array(feasible, bool),
+        seller_opens_M=np.array([side == Role.SELLER.value for side in opener], bool),
+        replicate_M=np.array(replicate, np.int64),
+        seller_utility_M=np.array(scores[0], float),
+        buyer_utility_M=np.array(scores[1], float),
+        deal_M=np.array([how == Ending.AGREEMENT.value for how in ending], bool),
+        planned_S_B_D=_planned(design),
+        void_S_B_D=_void(connection, design),
+        revision=revision,
+    )
+
+
+def _place(table: Table) -> tuple[ColumnElement[Any], ...]:
+    row = table.c
+    return (*_PLACE, row.seller_version, row.buyer_version, row.opener, row.replicate)
+
+
+def _panel(design: Design, feasible: bool) -> ColumnElement[bool]:
+    span = indices(design, feasible)
+    return and_(
+        SCENARIOS.c.feasible.is_(feasible),
+        SCENARIOS.c.number >= span.start,
+        SCENARIOS.c.number < span.stop,
+    )
+
+
+def _opener(design: Design, table: Table) -> ColumnElement[bool]:
+    seller, buyer = (table.c.opener == role.value for role in Role)
+    match design.opener:
+        case "both":
+            return or_(seller, buyer)
+        case "alternate":
+            even = SCENARIOS.c.number % 2 == 0
+            return or_(and_(even, seller), and_(~even, buyer))
+        case side:
+            return table.c.opener == side
+
+
+def _replicate(design: Design, table: Table) -> ColumnElement[bool]:
+    """Replicate 0 of every pair; the others only where a side is stochastic."""
+    stochastic = [p.version for p in design.players() if not p.deterministic]
+    return or_(
+        table.c.replicate == 0,
+        and_(
+            table.c.replicate < design.replicates,
+            or_(table.c.seller_version.in_(stochastic), table.c.buyer_version.in_(stochastic)),
+        ),
+    )
+
+
+def _positions(design: Design) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Return where each version stands among the design's sellers, buyers and domains."""
+    sides = (design.sellers, design.buyers, design.domains)
+    versions = [[entry.version for entry in side] for side in sides]
+    sellers, buyers, domains = (
+        {version: position for position, version in enumerate(side)} for side in versions
+    )
+    return sellers, buyers, domains
+
+
+def _numbered(column: Iterable[str], numbers: Mapping[str, int]) -> IntArray:
+    return np.array([numbers[entry] for entry in column], np.int64)
+
+
+def _planned(design: Design) -> IntArray:
+    replicates_S_B = [[design.replicates_of(s, b) for b in design.buyers] for s in design.sellers]
+    per_domain = np.array(replicates_S_B, np.int64) * openings(design, True)
+    return np.repeat(per_domain[:, :, None], len(design.domains), axis=2)
+
+
+def _void(connection: Connection, design: Design) -> IntArray:
+    """Count the feasible matches that were tried, have void attempts only, and are not scored."""
+    sellers, buyers, domains = _positions(design)
+    void_S_B_D = np.zeros((len(sellers), len(buyers), len(domains)), np.int64)
+    by = (VOIDS.c.seller_version, VOIDS.c.buyer_version, SCENARIOS.c.domain_version)
+    query = select_in_design(design, VOIDS, *by, func.count(VOIDS.c.key.distinct())).where(
+        SCENARIOS.c.feasible.is_(True), ~exists().where(MATCHES.c.key == VOIDS.c.key)
+    )
+    rows: Iterable[Any] = connection.execute(query.group_by(*by))
+    for seller, buyer, domain, count in rows:
+        void_S_B_D[sellers[seller], buyers[buyer], domains[domain]] = count
+    return void_S_B_D

@@ -1,0 +1,105 @@
+"""Connecting: what `--db` may be, and how a connection is set up."""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
+from sqlalchemy.pool import StaticPool
+
+from arena.errors import UserError
+
+DEFAULT = "arena.db"
+BUSY_S = 30
+"""Seconds that a writer waits for another before it gives up."""
+
+
+class StoreError(UserError):
+    """A database that cannot be used as it is; the message says what to do."""
+
+
+def locate(given: str | None) -> URL:
+    """Return the URL that `given` means: an SQLAlchemy URL, a path, or None for the default file."""
+    given = given or DEFAULT
+    if "://" not in given:
+        return URL.create("sqlite", database=given)
+    try:
+        return make_url(given)
+    except ArgumentError:
+        raise StoreError(
+            f"{given!r} is no database address; give a path, or a URL such as "
+            "postgresql://user@host/name"
+        ) from None
+
+
+def shown(url: URL) -> str:
+    """Return the address without its password; for SQLite just the path."""
+    if file_of(url):
+        return str(url.database)
+    return url.render_as_string(hide_password=True)
+
+
+def file_of(url: URL) -> Path | None:
+    """Return the database's file, or None where it has none (a server, or memory)."""
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        return None
+    return Path(str(url.database))
+
+
+def engine_for(url: URL) -> Engine:
+    """Return an engine whose transactions begin when it says so. Opens no connection yet."""
+    try:
+        if url.get_backend_name() != "sqlite":
+            return create_engine(url)
+        memory = {} if file_of(url) else {"poolclass": StaticPool}
+        engine = create_engine(
+            url, connect_args={"check_same_thread": False, "timeout": BUSY_S}, **memory
+        )
+    except (NoSuchModuleError, ModuleNotFoundError) as error:
+        raise StoreError(
+            f"cannot use {shown(url)}: {error}. For PostgreSQL: pip install 'bargaining-arena[postgres]'"
+        ) from None
+    event.listen(engine, "connect", _set_up)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def writing(engine: Engine) -> Connection:
+    """Return a connection whose transactions take SQLite's write lock from the start, so that a reader
+    never has to become a writer halfway (which fails at once where another is writing)."""
+    return engine.connect().execution_options(immediate=True)
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]], key: str) -> None:
+    """Insert `rows`; one whose `key` is there already is left as it stands."""
+    if rows:
+        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+        connection.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=[key]), rows)
+
+
+def trouble(url: URL, error: DatabaseError) -> StoreError:
+    """Return what to tell the user of an error that the database raised."""
+    cause = error.orig
+    if isinstance(cause, sqlite3.DatabaseError) and "not a database" in str(cause):
+        return StoreError(f"{shown(url)} is not a database; give the path of another file with --db")
+    if isinstance(cause, sqlite3.OperationalError) and "unable to open" in str(cause):
+        return StoreError(
+            f"cannot open {shown(url)}: its folder does not exist, or may not be written to"
+        )
+    if isinstance(cause, sqlite3.OperationalError) and "locked" in str(cause):
+        return StoreError(f"{shown(url)} is being written to by another process; try again")
+    return StoreError(f"{shown(url)}: {str(cause).strip()}")
+
+
+def _set_up(dbapi: Any, record: object) -> None:
+    dbapi.isolation_level = None  # the driver must not begin transactions by itself: _begin does
+    for setting in ("foreign_keys = ON", "synchronous = NORMAL", f"busy_timeout = {BUSY_S * 1000}"):
+        dbapi.execute(f"PRAGMA {setting}")
+
+
+def _begin(connection: Connection) -> None:
+    immediate = connection.get_execution_options().get("immediate", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")

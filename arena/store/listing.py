@@ -1,0 +1,156 @@
+"""Matches one by one: what `arena matches`, `arena show` and the pages of the leaderboard list."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Table, literal, null, select
+
+from arena.design import Design
+from arena.store.columns import in_design
+from arena.store.models import DOMAINS, MATCHES, SCENARIOS, VOIDS
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which matches; None leaves that side open."""
+
+    design: Design | None = None
+    sellers: Sequence[str] | None = None
+    """Versions."""
+    buyers: Sequence[str] | None = None
+    domains: Sequence[str] | None = None
+    """Names."""
+    ending: str | None = None
+    withdrawn: bool = False
+    """Whether to list withdrawn matches as well."""
+
+
+class Listed(NamedTuple):
+    """One match, or one void attempt (`attempt` is then 1 or more), without its transcript."""
+
+    key: str
+    attempt: int
+    seller_version: str
+    buyer_version: str
+    domain: str
+    domain_version: str
+    scenario: str
+    """The scenario's label."""
+    scenario_key: str
+    number: int
+    feasible: bool
+    opener: str
+    replicate: int
+    turns_rule: int | None
+    ending: str
+    at_fault: str | None
+    detail: str
+    deal: str | None
+    seller_utility: float | None
+    buyer_utility: float | None
+    turns: int
+    seller_tokens_in: int | None
+    seller_tokens_out: int | None
+    seller_cost_usd: float | None
+    seller_latency_s: float | None
+    seller_faults: int
+    buyer_tokens_in: int | None
+    buyer_tokens_out: int | None
+    buyer_cost_usd: float | None
+    buyer_latency_s: float | None
+    buyer_faults: int
+    started_at: str
+    seconds: float
+    worker: str
+    withdrawn_at: str | None
+    withdrawn_reason: str | None
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens in and out of both sides, as far as they are known; None where none are."""
+        sides = (
+            self.seller_tokens_in,
+            self.seller_tokens_out,
+            self.buyer_tokens_in,
+            self.buyer_tokens_out,
+        )
+        known = [tokens for tokens in sides if tokens is not None]
+        return sum(known) if known else None
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the match cost; None where no model took part, or one's price is not known."""
+        total = None
+        for tokens, cost in (
+            (self.seller_latency_s, self.seller_cost_usd),
+            (self.buyer_latency_s, self.buyer_cost_usd),
+        ):
+            if tokens is not None and cost is None:
+                return None
+            if cost is not None:
+                total = (total or 0.0) + cost
+        return total
+
+
+def listed(connection: Connection, wanted: Filter, voids: bool = False) -> list[Listed]:
+    """Return the matches (or void attempts) that `wanted` lets through, in a fixed order."""
+    table = VOIDS if voids else MATCHES
+    return _rows(connection, table, *_conditions(wanted, table))
+
+
+def by_key(connection: Connection, prefix: str, voids: bool = False) -> list[Listed]:
+    """Return the matches (or void attempts) whose key, a hexadecimal number, starts with `prefix`."""
+    table = VOIDS if voids else MATCHES
+    # A range, not LIKE, so that the primary key's index serves it; "g" sorts after every digit.
+    return _rows(connection, table, table.c.key >= prefix, table.c.key < prefix + "g")
+
+
+def blobs(connection: Connection, match: Listed) -> tuple[bytes, str | None]:
+    """Return the transcript and the receipts of a listed match or void attempt."""
+    table = VOIDS if match.attempt else MATCHES
+    query = select(table.c.transcript, table.c.receipts).where(table.c.key == match.key)
+    if match.attempt:
+        query = query.where(table.c.attempt == match.attempt)
+    found: Any = connection.execute(query).one()
+    return found.transcript, found.receipts
+
+
+def _conditions(wanted: Filter, table: Table) -> list[ColumnElement[bool]]:
+    conditions = [] if wanted.design is None else [in_design(wanted.design, table)]
+    for column, allowed in (
+        (table.c.seller_version, wanted.sellers),
+        (table.c.buyer_version, wanted.buyers),
+        (DOMAINS.c.name, wanted.domains),
+    ):
+        if allowed is not None:
+            conditions.append(column.in_(list(allowed)))
+    if wanted.ending is not None:
+        conditions.append(table.c.ending == wanted.ending)
+    if table is MATCHES and not wanted.withdrawn:
+        conditions.append(table.c.withdrawn_at.is_(None))
+    return conditions
+
+
+def _rows(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> list[Listed]:
+    special: dict[str, ColumnElement[Any]] = {
+        "domain": DOMAINS.c.name,
+        "domain_version": SCENARIOS.c.domain_version,
+        "scenario": SCENARIOS.c.label,
+        "number": SCENARIOS.c.number,
+        "feasible": SCENARIOS.c.feasible,
+    }
+    if table is MATCHES:
+        special["attempt"] = literal(0)
+    else:
+        special["withdrawn_at"] = special["withdrawn_reason"] = null()
+    joined = table.join(SCENARIOS, table.c.scenario_key == SCENARIOS.c.key).join(
+        DOMAINS, SCENARIOS.c.domain_version == DOMAINS.c.version
+    )
+    columns = [special[field] if field in special else table.c[field] for field in Listed._fields]
+    order = (DOMAINS.c.name, SCENARIOS.c.domain_version, SCENARIOS.c.feasible.desc(), SCENARIOS.c.number)
+    who = [table.c[name] for name in ("opener", "seller_version", "buyer_version", "replicate")]
+    query = select(*columns).select_from(joined).where(*conditions)
+    return [
+        Listed._make(row) for row in connection.execute(query.order_by(*order, *who, table.c.started_at))
+    ]

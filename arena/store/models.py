@@ -1,0 +1,177 @@
+"""The tables. Times are ISO 8601 text in UTC; structured content is canonical JSON text.
+
+Migrations, not these classes, make a database: a test holds that the two agree.
+"""
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlmodel import Field, SQLModel
+
+
+def _text() -> Column[str]:
+    return Column(Text, nullable=False)
+
+
+def _bytes() -> Column[bytes]:
+    return Column(LargeBinary, nullable=False)
+
+
+def _version(length: int, to: str) -> Column[str]:
+    return Column(String(length), ForeignKey(to), nullable=False)
+
+
+class State(SQLModel, table=True):
+    """One row: a number that every write raises, so that readers can tell whether to read again."""
+
+    __tablename__ = "state"
+    __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
+
+    id: int = Field(primary_key=True)
+    revision: int
+
+
+class AgentRow(SQLModel, table=True):
+    """A behaviour: its version and the spec that the version is the hash of."""
+
+    __tablename__ = "agents"
+
+    version: str = Field(primary_key=True, max_length=12)
+    spec: str = Field(sa_column=_text())
+    added_at: str = Field(max_length=32)
+
+
+class RegistrationRow(SQLModel, table=True):
+    """A name given to a version. Rows are added, never changed but for the withdrawal: the newest row
+    of a name and version is in force, and the newest active row of a name is what the name means."""
+
+    __tablename__ = "registrations"
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(sa_column=Column(Text, nullable=False, index=True))
+    version: str = Field(sa_column=_version(12, "agents.version"))
+    role: str = Field(max_length=6)
+    profile: str = Field(sa_column=_text())
+    connection: str = Field(sa_column=_text())
+    registered_at: str = Field(max_length=32)
+    withdrawn_at: str | None = Field(default=None, max_length=32)
+    withdrawn_reason: str | None = Field(default=None, sa_column=Column(Text))
+
+
+class DesignRow(SQLModel, table=True):
+    """A frozen design, stored before its first match."""
+
+    __tablename__ = "designs"
+
+    hash: str = Field(primary_key=True, max_length=12)
+    content: str = Field(sa_column=_text())
+    created_at: str = Field(max_length=32)
+    last_run_at: str = Field(max_length=32)
+    arena_version: str = Field(max_length=32)
+
+
+class DomainRow(SQLModel, table=True):
+    """A domain as it was when first played."""
+
+    __tablename__ = "domains"
+
+    version: str = Field(primary_key=True, max_length=12)
+    name: str = Field(sa_column=_text())
+    content: str = Field(sa_column=_text())
+
+
+class ScenarioRow(SQLModel, table=True):
+    """A scenario that has been played; `content` is zlib over the JSON of `Scenario.content()`."""
+
+    __tablename__ = "scenarios"
+    __table_args__ = (
+        UniqueConstraint(
+            "domain_version", "split", "number", "feasible", "draw_version", name="one_draw"
+        ),
+    )
+
+    key: str = Field(primary_key=True, max_length=32)
+    label: str = Field(sa_column=_text())
+    domain_version: str = Field(sa_column=_version(12, "domains.version"))
+    split: str = Field(max_length=8)
+    number: int
+    feasible: bool
+    draw_version: int
+    content: bytes = Field(sa_column=_bytes())
+
+
+class _PlayedColumns(SQLModel):
+    """What a scored match and a void attempt have in common: the fields of `arena.record.Played`."""
+
+    seller_version: str = Field(max_length=12, foreign_key="agents.version")
+    buyer_version: str = Field(max_length=12, foreign_key="agents.version")
+    scenario_key: str = Field(max_length=32, foreign_key="scenarios.key", index=True)
+    opener: str = Field(max_length=6)
+    replicate: int
+    turns_rule: int | None
+    message_limit: int
+    protocol: int
+    ending: str = Field(max_length=16)
+    at_fault: str | None = Field(max_length=6)
+    detail: str = Field(sa_type=Text)
+    deal: str | None = Field(sa_type=Text)
+    seller_utility: float | None
+    buyer_utility: float | None
+    turns: int
+    seller_tokens_in: int | None
+    seller_tokens_out: int | None
+    seller_cost_usd: float | None
+    seller_latency_s: float | None
+    seller_faults: int
+    buyer_tokens_in: int | None
+    buyer_tokens_out: int | None
+    buyer_cost_usd: float | None
+    buyer_latency_s: float | None
+    buyer_faults: int
+    started_at: str = Field(max_length=32)
+    seconds: float
+    worker: str = Field(sa_type=Text)
+    receipts: str | None = Field(sa_type=Text)
+    transcript: bytes = Field(sa_type=LargeBinary)
+
+
+class MatchRow(_PlayedColumns, table=True):
+    """A scored match. Only its withdrawal is ever written after it was inserted."""
+
+    __tablename__ = "matches"
+
+    key: str = Field(primary_key=True, max_length=32)
+    withdrawn_at: str | None = Field(default=None, max_length=32)
+    withdrawn_reason: str | None = Field(default=None, sa_type=Text)
+
+
+class VoidRow(_PlayedColumns, table=True):
+    """An attempt at a match that counts for nobody; `attempt` counts from 1 for each key."""
+
+    __tablename__ = "voids"
+
+    key: str = Field(primary_key=True, max_length=32)
+    attempt: int = Field(primary_key=True)
+
+
+def _table(model: type[SQLModel]) -> Table:
+    table = model.__table__  # type: ignore[attr-defined]
+    assert isinstance(table, Table)
+    return table
+
+
+STATE = _table(State)
+AGENTS = _table(AgentRow)
+REGISTRATIONS = _table(RegistrationRow)
+DESIGNS = _table(DesignRow)
+DOMAINS = _table(DomainRow)
+SCENARIOS = _table(ScenarioRow)
+MATCHES = _table(MatchRow)
+VOIDS = _table(VoidRow)

@@ -1,0 +1,311 @@
+"""The record: agents, designs, scenarios and matches in a database. Nothing is ever deleted.
+
+Rows are written in batches by one process, a transaction a batch, and a committed match is never
+written again but for its withdrawal. Readers get plain values, never database objects.
+"""
+
+import json
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from importlib.metadata import version as installed
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DatabaseError, IntegrityError
+
+from agents.spec import AgentSpec
+from arena.design import Design
+from arena.play import Turn
+from arena.record import Drawn, Played, undrawn, utc_now
+from arena.results import Results
+from arena.store import agents, columns, listing
+from arena.store.agents import Registration
+from arena.store.columns import Place
+from arena.store.database import (
+    StoreError,
+    engine_for,
+    file_of,
+    insert_new,
+    locate,
+    shown,
+    trouble,
+    writing,
+)
+from arena.store.listing import Filter, Listed
+from arena.store.migrate import ready
+from arena.store.models import DESIGNS, DOMAINS, MATCHES, SCENARIOS, STATE, VOIDS
+from arena.transcript import decode
+from scenarios.canonical import canonical
+from scenarios.domain import Domain
+from scenarios.scenario import Scenario
+
+
+class StoredDesign(NamedTuple):
+    """A design and when it was frozen and last run (ISO 8601, UTC)."""
+
+    design: Design
+    created_at: str
+    last_run_at: str
+
+
+class Store:
+    """An open database. Use it as a context manager, or close it."""
+
+    def __init__(self, engine: sa.Engine, backup: Path | None) -> None:
+        self._engine = engine
+        self.backup = backup
+        """The copy that was made before an older database was migrated, if it just was."""
+
+    @classmethod
+    def open(cls, address: str | None = None, *, create: bool = True) -> Self:
+        """Open the database at `address` (an SQLAlchemy URL or a path; None: arena.db).
+
+        A missing or empty one is created, an older one migrated after a backup copy. With `create`
+        false a missing file is an error. Raises StoreError with what to do.
+        """
+        url = locate(address)
+        file = file_of(url)
+        if not create and file is not None and not file.exists():
+            raise StoreError(
+                f"there is no database at {shown(url)}: play a tournament first (arena run-tournament), "
+                "or name another with --db"
+            )
+        engine = engine_for(url)
+        try:
+            return cls(engine, ready(engine))
+        except DatabaseError as error:
+            engine.dispose()
+            raise trouble(url, error) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._engine.dispose()
+
+    @property
+    def address(self) -> str:
+        """Where the database is, as it may be shown: a path, or a URL without its password."""
+        return shown(self._engine.url)
+
+    def revision(self) -> int:
+        """Return a number that every write raises."""
+        with self._reading() as connection:
+            return int(connection.execute(sa.select(STATE.c.revision)).scalar_one())
+
+    # Agents
+
+    def add_registrations(self, registrations: Iterable[Registration]) -> None:
+        """Give names to versions, all of them or none; their specs are kept as well."""
+        with self._writing() as connection:
+            for entry in registrations:
+                agents.insert_registration(connection, entry)
+
+    def withdraw_agent(self, name: str, version: str, reason: str) -> None:
+        """Withdraw a name's version; it stays visible with the reason."""
+        with self._writing() as connection:
+            agents.withdraw(connection, name, version, reason)
+
+    def registrations(self) -> list[Registration]:
+        """Return the registration in force of every name and version, oldest first."""
+        with self._reading() as connection:
+            return agents.registrations(connection)
+
+    def spec(self, version: str) -> AgentSpec | None:
+        """Return the spec with this version, None where it was never kept."""
+        with self._reading() as connection:
+            return agents.spec(connection, version)
+
+    # Designs, domains, scenarios
+
+    def add_design(self, design: Design, specs: Iterable[AgentSpec], domains: Iterable[Domain]) -> bool:
+        """Freeze a design with all it refers to, or note that it is run again.
+
+        Returns whether it is new. The time at which it was frozen never changes.
+        """
+        now = utc_now()
+        row = {
+            "hash": design.hash,
+            "content": canonical(design.model_dump(mode="json")),
+            "created_at": now,
+            "last_run_at": now,
+            "arena_version": installed("bargaining-arena"),
+        }
+        with self._writing() as connection:
+            agents.insert_specs(connection, specs)
+            for domain in domains:
+                content = canonical(domain.model_dump(mode="json"))
+                kept = {"version": domain.version, "name": domain.name, "content": content}
+                insert_new(connection, DOMAINS, [kept], "version")
+            again = sa.update(DESIGNS).where(DESIGNS.c.hash == design.hash).values(last_run_at=now)
+            if connection.execute(again).rowcount:
+                return False
+            connection.execute(sa.insert(DESIGNS).values(row))
+        return True
+
+    def designs(self) -> list[StoredDesign]:
+        """Return every design, the one run last first."""
+        with self._reading() as connection:
+            query = sa.select(DESIGNS).order_by(DESIGNS.c.last_run_at.desc(), DESIGNS.c.hash)
+            return [
+                StoredDesign(Design.model_validate_json(row.content), row.created_at, row.last_run_at)
+                for row in connection.execute(query)
+            ]
+
+    def design(self, prefix: str | None = None) -> StoredDesign:
+        """Return the design whose hash starts with `prefix`; None: the one run last.
+
+        Raises StoreError where there is none, or more than one.
+        """
+        designs = self.designs()
+        if not designs:
+            raise StoreError(f"{self.address} holds no design yet: play one with arena run-tournament")
+        if prefix is None:
+            return designs[0]
+        found = [stored for stored in designs if stored.design.hash.startswith(prefix.lower())]
+        if len(found) != 1:
+            what = "no design" if not found else f"{len(found)} designs"
+            raise StoreError(
+                f"{what} in {self.address} with a hash that starts with {prefix!r}: see arena designs"
+            )
+        return found[0]
+
+    def domains(self, versions: Iterable[str]) -> dict[str, Domain]:
+        """Return the kept domains with these versions, by version."""
+        with self._reading() as connection:
+            query = sa.select(DOMAINS).where(DOMAINS.c.version.in_(list(versions)))
+            return {
+                row.version: Domain.model_validate_json(row.content) for row in connection.execute(query)
+            }
+
+    def add_scenarios(self, scenarios: Iterable[Drawn]) -> None:
+        """Keep drawn scenarios. Raises StoreError where one was drawn otherwise before."""
+        rows = [scenario._asdict() for scenario in scenarios]
+        if not rows:
+            return
+        try:
+            with self._writing() as connection:
+                insert_new(connection, SCENARIOS, rows, "key")
+        except IntegrityError:
+            raise StoreError(
+                f"{self.address} holds other draws of the same scenarios, made by another release: "
+                "start a new database with --db"
+            ) from None
+
+    def scenario_keys(self) -> set[str]:
+        """Return the keys of all kept scenarios."""
+        with self._reading() as connection:
+            return set(connection.execute(sa.select(SCENARIOS.c.key)).scalars())
+
+    def scenarios(self, keys: Iterable[str]) -> dict[str, Scenario]:
+        """Return the kept scenarios with these keys, by key."""
+        found: dict[str, Scenario] = {}
+        wanted = sorted(set(keys))
+        with self._reading() as connection:
+            for start in range(0, len(wanted), 500):  # databases limit the variables of one statement
+                query = sa.select(SCENARIOS.c.key, SCENARIOS.c.content).where(
+                    SCENARIOS.c.key.in_(wanted[start : start + 500])
+                )
+                rows: Iterable[Any] = connection.execute(query)
+                found |= {key: undrawn(content) for key, content in rows}
+        return found
+
+    # Matches
+
+    def add_matches(self, rows: Iterable[Played]) -> int:
+        """Keep scored matches in one transaction. Returns how many were new; none is overwritten."""
+        content = [row._asdict() for row in rows]
+        if not content:
+            return 0
+        with self._writing() as connection:
+            before = connection.execute(sa.select(sa.func.count()).select_from(MATCHES)).scalar_one()
+            insert_new(connection, MATCHES, content, "key")
+            after = connection.execute(sa.select(sa.func.count()).select_from(MATCHES)).scalar_one()
+        return int(after - before)
+
+    def add_void(self, row: Played) -> int:
+        """Keep one void attempt. Returns its number, counted from 1 for each match key."""
+        with self._writing() as connection:
+            query = sa.select(sa.func.max(VOIDS.c.attempt)).where(VOIDS.c.key == row.key)
+            attempt = int(connection.execute(query).scalar() or 0) + 1
+            connection.execute(sa.insert(VOIDS).values(row._asdict() | {"attempt": attempt}))
+        return attempt
+
+    def withdraw_match(self, key: str, reason: str) -> None:
+        """Take a match out of every board; it stays visible with the reason."""
+        with self._writing() as connection:
+            connection.execute(
+                sa.update(MATCHES)
+                .where(MATCHES.c.key == key, MATCHES.c.withdrawn_at.is_(None))
+                .values(withdrawn_at=utc_now(), withdrawn_reason=reason)
+            )
+
+    def places(self, design: Design) -> tuple[set[Place], set[Place], dict[Place, int]]:
+        """Return the design's scored places, withdrawn places, and void attempts of the others."""
+        with self._reading() as connection:
+            return columns.places(connection, design)
+
+    def results(self, design: Design) -> Results:
+        """Return the design's scored matches as columns, from one consistent snapshot."""
+        with self._reading() as connection:
+            revision = int(connection.execute(sa.select(STATE.c.revision)).scalar_one())
+            return columns.results(connection, design, revision)
+
+    def matches(self, wanted: Filter, *, voids: bool = False) -> list[Listed]:
+        """Return the matches (or the void attempts) that `wanted` lets through, in a fixed order."""
+        with self._reading() as connection:
+            return listing.listed(connection, wanted, voids)
+
+    def match(self, prefix: str, *, voids: bool = False) -> Listed:
+        """Return the match whose key starts with `prefix`; with `voids` its last void attempt.
+
+        Raises StoreError where there is none, or more than one.
+        """
+        with self._reading() as connection:
+            found = listing.by_key(connection, prefix.strip().lower(), voids)
+        keys = {row.key for row in found}
+        if len(keys) != 1:
+            what = "void attempt" if voids else "match"
+            number = f"no {what}" if not keys else f"more than one {what}"
+            raise StoreError(f"{number} in {self.address} with a key that starts with {prefix!r}")
+        return found[-1]
+
+    def turns(self, match: Listed) -> list[Turn]:
+        """Return the turns of a listed match."""
+        with self._reading() as connection:
+            return decode(listing.blobs(connection, match)[0])
+
+    def receipts(self, match: Listed) -> dict[str, Any]:
+        """Return what was effectively sent to the match's language models, by role."""
+        with self._reading() as connection:
+            found = listing.blobs(connection, match)[1]
+        return {} if found is None else dict(json.loads(found))
+
+    # Transactions
+
+    @contextmanager
+    def _reading(self) -> Generator[sa.Connection]:
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except DatabaseError as error:
+            raise trouble(self._engine.url, error) from error
+
+    @contextmanager
+    def _writing(self) -> Generator[sa.Connection]:
+        try:
+            with writing(self._engine) as connection, connection.begin():
+                connection.execute(sa.update(STATE).values(revision=STATE.c.revision + 1))
+                yield connection
+        except IntegrityError:
+            raise
+        except DatabaseError as error:
+            raise trouble(self._engine.url, error) from error
