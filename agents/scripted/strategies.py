@@ -33,31 +33,31 @@ STRATEGIES: dict[str, Entry] = {
     "boulware": Entry(
         TimeDependent,
         "holds out and gives way late",
-        {"exponent": 0.4, "floor": 0.2, "acceptance": "next", "margin": 0.0},
+        {"exponent": 0.6, "floor": 0.1, "acceptance": "next", "margin": 0.0},
     ),
     "linear": Entry(
         TimeDependent,
         "gives way at an even pace",
-        {"exponent": 1.0, "floor": 0.1, "acceptance": "target", "margin": 0.0},
+        {"exponent": 1.0, "floor": 0.05, "acceptance": "target", "margin": 0.0},
     ),
     "conceder": Entry(
         TimeDependent,
         "gives way early, then holds what is left",
-        {"exponent": 2.5, "floor": 0.3, "acceptance": "next", "margin": 0.02},
+        {"exponent": 3.0, "floor": 0.2, "acceptance": "next", "margin": 0.02},
     ),
-    "tit_for_tat": Entry(TitForTat, "gives way in proportion to what it is given", {"floor": 0.1}),
+    "tit_for_tat": Entry(TitForTat, "gives way in proportion to what it is given", {"floor": 0.25}),
     "micro": Entry(
         Micro,
         f"one package at a time, as often as the other side (up to {MOST_PACKAGES} packages)",
         most_packages=MOST_PACKAGES,
     ),
     "micro_quantile": Entry(
-        MicroQuantile, "one step at a time, as often as the other side", {"steps": 12}
+        MicroQuantile, "one step at a time, as often as the other side", {"steps": 8}
     ),
     "logroller": Entry(
         Logroller,
         "models the other side and trades across terms",
-        {"exponent": 0.8, "floor": 0.25},
+        {"exponent": 2.0, "floor": 0.15},
     ),
     "hardliner": Entry(Hardliner, "asks for its best package and never gives way"),
     "random": Entry(
