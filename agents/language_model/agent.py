@@ -8,7 +8,7 @@ from typing import Any
 
 from agents.agent import Brief, Reply, View
 from agents.language_model.prompt import PROMPT_VERSION, Conversation, prompt_hash, versions
-from agents.language_model.provider import complete
+from agents.language_model.provider import api_key, complete
 from agents.language_model.schema import response_format
 from agents.spec import AgentSpec, Connection
 from scenarios.canonical import digest
@@ -53,6 +53,13 @@ def model_spec(
     )
 
 
+def response_format_of(spec: AgentSpec, brief: Brief) -> dict[str, Any] | None:
+    """Return the schema that a model's answers are constrained by; None where they are free."""
+    if not spec.structured:
+        return None
+    return response_format(brief, spec.sampling.get("max_tokens", MAX_TOKENS))
+
+
 class LanguageModelAgent:
     """An agent that asks a language model for every turn. Its text is parsed by the arena."""
 
@@ -60,7 +67,7 @@ class LanguageModelAgent:
     """Always: even at temperature 0 providers do not promise equal answers."""
 
     def __init__(self, spec: AgentSpec, connection: Connection | None = None) -> None:
-        """Raise ValueError for a spec that this release cannot play."""
+        """Raise ValueError for a spec that this release cannot play, or a key that is not there."""
         if spec.kind != "model" or not spec.model:
             raise ValueError("a language-model agent needs a spec of kind 'model' with a model name")
         if spec.prompt_version not in versions():
@@ -70,6 +77,9 @@ class LanguageModelAgent:
             )
         self.spec = spec
         self.connection = connection or Connection()
+        named = self.connection.api_key_env
+        if named and not api_key(self.connection):
+            raise ValueError(f"{spec.model} needs its key: set the environment variable {named}")
 
     def begin(self, role: Role, brief: Brief, rng: Random) -> "ModelNegotiator":
         """Return the negotiator of one match; its randomness is the provider's, not `rng`."""
@@ -82,7 +92,7 @@ class ModelNegotiator:
     def __init__(self, spec: AgentSpec, connection: Connection, brief: Brief) -> None:
         self._spec, self._connection = spec, connection
         self._conversation = Conversation(brief, spec.prompt_version or PROMPT_VERSION)
-        self._format = response_format(brief) if spec.structured else None
+        self._format = response_format_of(spec, brief)
 
     async def reply(self, view: View) -> Reply:
         """Ask the model. Raises ProviderError where its provider gives no answer."""

@@ -86,11 +86,13 @@ async def complete(
             response = await library().acompletion(**request)
             return _completion(response, spec, connection, time.perf_counter() - begun)
         except Exception as error:
+            seconds = time.perf_counter() - begun
             own = _own_fault(error)
             if own is not None:
-                usage = Usage(latency_s=time.perf_counter() - begun)
-                return Completion("", "", own, usage, None)
-            wait = _wait(error, pause)
+                return Completion("", "", own, Usage(latency_s=round(seconds, 4)), None)
+            # LiteLLM calls a server's 408 a timeout too; only silence is not worth another try.
+            silent = isinstance(error, library().Timeout) and seconds >= request["timeout"]
+            wait = None if silent or pause is None else _wait(error, pause)
             if wait is None:
                 # `from None`: the chain would show the request, and with it the key.
                 raise _provider_error(error, spec, connection) from None
@@ -159,13 +161,11 @@ def _own_fault(error: Exception) -> str | None:
     return None
 
 
-def _wait(error: Exception, pause: float | None) -> float | None:
+def _wait(error: Exception, pause: float) -> float | None:
     """Return how long to wait before trying again, or None where that is useless."""
-    litellm = library()
     status = getattr(error, "status_code", None)
-    passing = isinstance(error, litellm.APIConnectionError) or status in (408, 429)
-    passing = passing or (isinstance(status, int) and status >= 500)
-    if pause is None or not passing or isinstance(error, litellm.Timeout):
+    passing = isinstance(status, int) and (status in (408, 429) or status >= 500)
+    if not passing and not isinstance(error, library().APIConnectionError):
         return None
     asked = _retry_after(error)
     if asked is None:
@@ -189,7 +189,7 @@ def _provider_error(error: Exception, spec: AgentSpec, connection: Connection) -
     where = connection.api_base or "the provider"
     permanent = False
     if isinstance(error, litellm.Timeout):
-        advice = f"{where} did not answer within {connection.timeout_s or TIMEOUT_S:g} s"
+        advice = f"{where} did not answer in time (at most {connection.timeout_s or TIMEOUT_S:g} s)"
     elif isinstance(error, litellm.AuthenticationError | litellm.PermissionDeniedError):
         named = connection.api_key_env
         key = f"the key in {named}" if named else "the key (name its variable with --api-key-env)"

@@ -1,0 +1,217 @@
+"""Whose doing it is when a call goes wrong, what is sent, and what is kept, over real HTTP."""
+
+import asyncio
+import logging
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from agents.agent import ProviderError
+from agents.language_model import model_spec
+from agents.language_model.provider import Completion, complete, library
+from agents.spec import Connection
+from tests.agents.language_model.scripted_api import Answer, Api, chat, error
+
+MODEL = "hosted_vllm/some-model"
+KEY = "sk-Very_Secret-0123456789"
+
+
+def ask(api: Api, *, model: str = MODEL, given: Any = None, **connection: Any) -> Completion:
+    reached = Connection(**({"api_base": api.address} | connection))
+    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+    return asyncio.run(complete(model_spec(model, **(given or {})), reached, messages))
+
+
+def test_a_plain_answer_with_usage(api: Api) -> None:
+    api.answers = [chat("hello")]
+    answer = ask(api)
+    assert (answer.text, answer.fault, answer.reasoning) == ("hello", None, "")
+    assert answer.model == "served-model"
+    assert answer.usage.input_tokens == 1000
+    assert answer.usage.output_tokens == 50
+    assert answer.usage.latency_s is not None
+    assert 0 < answer.usage.latency_s < 30
+    assert api.requests[0]["messages"] == [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "u"},
+    ]
+
+
+@pytest.mark.parametrize("model", ["hosted_vllm/m", "openai/m"])
+def test_only_what_is_set_is_sent_and_zero_is_set(api: Api, model: str) -> None:
+    api.answers = [chat(), chat()]
+    ask(api, model=model, given={"sampling": {"temperature": 0, "seed": 0, "top_k": 5, "top_p": None}})
+    ask(api, model=model, given={"sampling": {"max_tokens": 7}})
+    first, second = api.requests
+    assert (first["temperature"], first["seed"], first["top_k"]) == (0, 0, 5)
+    assert first["max_tokens"] == 4096
+    assert "top_p" not in first
+    assert second.keys() == {"model", "messages", "max_tokens"}
+    assert second["max_tokens"] == 7
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault", "text"),
+    [
+        (chat('{"reas', "length"), "cut_off", '{"reas'),
+        (chat(None, "length"), "cut_off", ""),
+        (chat("", "content_filter"), "refusal", ""),
+        (chat(None, refusal="I will not haggle."), "refusal", "I will not haggle."),
+        (error(400, "This model's maximum context length is 2048 tokens"), "context_overrun", ""),
+        (error(400, "request (9 tokens) exceeds the available context size (3)"), "context_overrun", ""),
+    ],
+)
+def test_what_the_model_did_is_its_own_fault(api: Api, answer: Answer, fault: str, text: str) -> None:
+    api.answers = [answer]
+    got = ask(api)
+    assert (got.fault, got.text) == (fault, text)
+    assert len(api.requests) == 1
+
+
+def test_a_providers_reasoning_stays_private(api: Api) -> None:
+    api.answers = [chat("{}", reasoning_content="They look keen.")]
+    assert ask(api).reasoning == "They look keen."
+
+
+@pytest.mark.parametrize(
+    ("answer", "tries", "permanent", "says"),
+    [
+        (error(500, "boom"), 3, False, "failed (500)"),
+        (error(503, "overloaded"), 3, False, "overloaded"),
+        (error(429, "slow down"), 3, False, "limiting the rate"),
+        (error(408, "too slow"), 3, False, "did not answer"),
+        (error(401, "bad key"), 1, True, "--api-key-env"),
+        (error(404, "no such model"), 1, True, "check its name"),
+        (error(400, "unknown field"), 1, True, "rejected the request"),
+        (Answer(body=b"<html>gateway</html>"), None, False, MODEL),
+        (Answer(body={}), None, False, MODEL),
+        (Answer(body={"choices": []}), None, False, MODEL),
+        (Answer(body=[1]), None, False, MODEL),
+    ],
+)
+def test_what_the_provider_did_is_not_scored(
+    api: Api, answer: Answer, tries: int | None, permanent: bool, says: str
+) -> None:
+    api.answers = [answer] * 3
+    with pytest.raises(ProviderError, match=r"^hosted_vllm/some-model: ") as raised:
+        ask(api)
+    assert says in str(raised.value)
+    assert raised.value.permanent is permanent
+    assert tries is None or len(api.requests) == tries
+
+
+def test_a_passing_failure_is_tried_again(api: Api) -> None:
+    api.answers = [error(500, "boom"), error(429, "wait"), chat("at last")]
+    assert ask(api).text == "at last"
+
+
+def test_retry_after_is_honoured(api: Api) -> None:
+    api.answers = [error(429, "wait", Retry_After="1"), chat("at last")]
+    begun = time.monotonic()
+    assert ask(api).text == "at last"
+    assert time.monotonic() - begun >= 1.0
+
+
+def test_a_long_retry_after_fails_at_once(api: Api) -> None:
+    api.answers = [error(429, "wait", Retry_After="3600")]
+    with pytest.raises(ProviderError, match="limiting the rate"):
+        ask(api)
+
+
+def test_silence_is_the_providers_and_not_tried_again(api: Api) -> None:
+    ask_first = chat("warm")
+    api.answers = [ask_first, Answer(delay_s=3)]
+    ask(api)
+    begun = time.monotonic()
+    with pytest.raises(ProviderError, match=r"did not answer in time \(at most 0\.5 s\)"):
+        ask(api, timeout_s=0.5)
+    assert time.monotonic() - begun < 2.5
+    assert len(api.requests) == 2
+
+
+def test_nobody_listening(api: Api) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    with pytest.raises(ProviderError, match=rf"{address}") as raised:
+        ask(api, api_base=address)
+    assert not raised.value.permanent
+
+
+def test_an_unknown_provider_prefix_is_a_permanent_error() -> None:
+    spec = model_spec("nosuchprovider/model")
+    with pytest.raises(ProviderError) as raised:
+        asyncio.run(complete(spec, Connection(), [{"role": "user", "content": "u"}]))
+    assert raised.value.permanent
+
+
+def test_a_setting_that_a_provider_lacks_is_said_not_dropped(api: Api) -> None:
+    with pytest.raises(ProviderError, match="reasoning_effort") as raised:
+        ask(api, model="llamafile/m", given={"sampling": {"reasoning_effort": "low"}})
+    assert raised.value.permanent
+    assert not api.requests
+
+
+def test_missing_usage_is_unknown_not_zero(api: Api) -> None:
+    api.answers = [chat("hi", usage=False)]
+    usage = ask(api, input_usd_per_million=1.0, output_usd_per_million=2.0).usage
+    assert usage.input_tokens is None
+    assert usage.output_tokens is None
+    assert usage.cost_usd is None
+
+
+def test_prices(api: Api) -> None:
+    api.answers = [chat("hi")] * 4
+    assert ask(api).usage.cost_usd is None
+    priced = ask(api, input_usd_per_million=2.0, output_usd_per_million=10.0)
+    assert priced.usage.cost_usd == pytest.approx(1000 * 2e-6 + 50 * 10e-6)
+    free = ask(api, input_usd_per_million=0.0, output_usd_per_million=0.0)
+    assert free.usage.cost_usd == 0.0
+    known = ask(api, model="openai/gpt-4o-mini").usage.cost_usd
+    prices = library().model_cost["gpt-4o-mini"]
+    assert known == pytest.approx(
+        1000 * prices["input_cost_per_token"] + 50 * prices["output_cost_per_token"]
+    )
+
+
+def test_the_key_is_read_when_called_and_sent(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.answers = [chat(), chat()]
+    monkeypatch.setenv("MY_PROVIDER", KEY)
+    ask(api, api_key_env="MY_PROVIDER")
+    monkeypatch.setenv("MY_PROVIDER", "another-secret")
+    ask(api, api_key_env="MY_PROVIDER")
+    sent = [headers["authorization"] for headers in api.headers]
+    assert sent == [f"Bearer {KEY}", "Bearer another-secret"]
+
+
+def test_a_key_for_one_provider_never_goes_to_another_address(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    api.answers = [chat()]
+    ask(api, model="openai/m")
+    assert KEY not in str(api.headers)
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
+def test_no_key_in_errors(
+    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    monkeypatch.setenv("MY_PROVIDER", KEY)
+    api.answers = [error(status, f"Bearer {KEY} in key={KEY} is wrong")] * 3
+    with caplog.at_level(logging.DEBUG), pytest.raises(ProviderError) as raised:
+        ask(api, api_key_env="MY_PROVIDER")
+    assert KEY not in str(raised.value)
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__
+    assert KEY not in caplog.text
+
+
+def test_litellm_is_quiet(api: Api, capfd: pytest.CaptureFixture[str]) -> None:
+    api.answers = [error(500, "boom")] * 3 + [chat()]
+    with pytest.raises(ProviderError):
+        ask(api)
+    ask(api)
+    assert capfd.readouterr() == ("", "")
