@@ -95,7 +95,7 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
     `told` is :func:`briefs` of the same scenario and rules. This function alone asks again for faulty
     answers (at most twice) and declares the forfeit after the third.
     """
-    history: tuple[Event, ...] = ()
+    history: list[Event] = []
     turns: list[Turn] = []
     receipts: dict[Role, Mapping[str, Any]] = {}
     standing: Package | None = None
@@ -108,7 +108,7 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
 
     for number in range(2 * rules.limit(scenario)):
         role = opener if number % 2 == 0 else opener.other
-        view = View(told[role], number // 2, history, standing, standing_by)
+        view = View(told[role], number // 2, tuple(history), standing, standing_by)
         turn, failure = yield from _turn(role, view, receipts)
         turns.append(turn)
         if failure is not None:
@@ -119,8 +119,7 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
             return finish(Ending.WALK_AWAY)
         if turn.offer is not None:
             standing, standing_by = _filled(turn.offer, scenario.default), role
-        event = Event(role, turn.kind, turn.offer, turn.message)  # type: ignore[arg-type]
-        history = (*history, event)
+        history.append(Event(role, turn.kind, turn.offer, turn.message))  # type: ignore[arg-type]
     return finish(Ending.DEADLINE)
 
 

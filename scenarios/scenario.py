@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from operator import getitem
 from typing import Any
 
 from scenarios.canonical import digest
@@ -68,7 +69,9 @@ class Preferences:
 
     def points(self, package: Sequence[int]) -> int:
         """Return the package's utility in units of 1/SCALE, 0 to SCALE."""
-        return sum([row[option] for row, option in zip(self.table, package, strict=True)])
+        if len(package) != len(self.table):
+            raise ValueError(f"a package has {len(self.table)} options here, not {len(package)}")
+        return sum(map(getitem, self.table, package))
 
     def utility(self, package: Sequence[int]) -> float:
         """Return the package's utility, in [0, 1]."""

@@ -1,0 +1,205 @@
+"""How many matches a CPU-second plays, here and in NegMAS 0.16, in one run on the same utilities.
+
+    python -m tests.benchmarks.ratio
+
+plays six common strategies against each other, both ways round, on drawn scenarios of 5 terms x 5
+options, 100 rounds, everything stored, and prints a table. NegMAS is looked for in the interpreter
+that the variable NEGMAS_PYTHON names. ARENA_BENCHMARKS names a file to write the figures to as JSON.
+"""
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from agents.scripted import build_scripted, spec_of
+from arena.design import Design, DesignDomain, Player
+from arena.drivers import run
+from arena.play import briefs, play
+from arena.record import Played, drawn, played, utc_now
+from arena.schedule import plan_scenario
+from arena.store import Store
+from scenarios.domain import Briefs, Domain, Kind, Term
+from scenarios.draw import DRAW_VERSION, draw
+from scenarios.scenario import Preferences, Role, Scenario, Split
+
+SCENARIOS = int(os.environ.get("ARENA_BENCHMARK_SCENARIOS", "3"))
+ROUNDS = 100
+# NegMAS's own exponents (its a is our 1/e), final aspiration and chance to accept.
+STRATEGIES = {
+    "boulware": {"exponent": 0.25, "floor": 0.0, "acceptance": "next"},
+    "linear": {"exponent": 1.0, "floor": 0.0, "acceptance": "next"},
+    "conceder": {"exponent": 4.0, "floor": 0.0, "acceptance": "next", "margin": 0.0},
+    "tit_for_tat": {"floor": 0.0},
+    "micro_quantile": {},
+    "random": {"accept_probability": 0.15},
+}
+DOMAIN = Domain(
+    name="five_by_five",
+    title="Five terms of five options",
+    briefs=Briefs(seller="Sell.", buyer="Buy."),
+    aim={Kind.COMPATIBLE: 1, Kind.DISTRIBUTIVE: 2, Kind.INTEGRATIVE: 2},
+    terms=tuple(
+        Term(
+            name=f"term {i}", options=tuple(f"option {i}.{j}" for j in "abcde"), default=f"option {i}.a"
+        )
+        for i in range(5)
+    ),
+)
+
+
+def negmas_python() -> str | None:
+    """Return an interpreter that has NegMAS 0.16, or None."""
+    found = os.environ.get("NEGMAS_PYTHON")
+    if not found or not shutil.which(found):
+        return None
+    check = (
+        "import importlib.metadata as m; raise SystemExit(not m.version('negmas').startswith('0.16.'))"
+    )
+    done = subprocess.run([found, "-c", check], capture_output=True, check=False)
+    return found if done.returncode == 0 else None
+
+
+def cpu() -> float:
+    """Seconds of CPU of this process and its finished children."""
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+
+def design() -> tuple[Design, Mapping[str, Any]]:
+    """Return what we play, and the agents by version."""
+    specs = {name: spec_of(name, **parameters) for name, parameters in STRATEGIES.items()}
+    agents = {spec.version: build_scripted(spec) for spec in specs.values()}
+    players = tuple(
+        Player(name=name, version=spec.version, deterministic=agents[spec.version].deterministic)
+        for name, spec in specs.items()
+    )
+    domain = DesignDomain(name=DOMAIN.name, version=DOMAIN.version, held_out=False)
+    return (
+        Design(
+            sellers=players,
+            buyers=players,
+            domains=(domain,),
+            scenarios=SCENARIOS,
+            opener="both",
+            turns=ROUNDS,
+        ),
+        agents,
+    )
+
+
+def rows(plan: Design, agents: Mapping[str, Any], scenarios: list[Scenario]) -> Iterator[Played]:
+    """Play every match of the plan and yield the row that is stored."""
+    for scenario in scenarios:
+        told = briefs(DOMAIN, scenario, plan.rules)
+        for seller, buyer, key in plan_scenario(plan, scenario):
+            at, began = utc_now(), perf_counter()
+            sides = {Role.SELLER: agents[seller.version], Role.BUYER: agents[buyer.version]}
+            outcome = run(play(scenario, told, plan.rules, key.cell.opener), sides, key.rngs())
+            yield played(key, outcome, at, perf_counter() - began, "benchmark")
+
+
+def ours(folder: Path) -> dict[str, Any]:
+    """Play and store our half; return its figures."""
+    began = cpu()
+    plan, agents = design()
+    scenarios = [draw(DOMAIN, Split.EVAL, index) for index in range(SCENARIOS)]
+    with Store.open(str(folder / "ours.db")) as store:
+        store.add_design(plan, [agent.spec for agent in agents.values()], [DOMAIN])
+        store.add_scenarios(drawn(scenario, DRAW_VERSION) for scenario in scenarios)
+        finished = list(rows(plan, agents, scenarios))
+        stored = store.add_matches(finished)
+    seconds = cpu() - began
+    return {
+        "what": "Bargaining Arena",
+        "matches": stored,
+        "cpu_seconds": seconds,
+        "agreements": sum(row.ending == "agreement" for row in finished),
+        "turns": sum(row.turns for row in finished),
+    }
+
+
+def theirs(python: str, folder: Path, figures: bool) -> dict[str, Any]:
+    """Have NegMAS play the same utilities; return its figures."""
+    contents = []
+    for index in range(SCENARIOS):
+        scenario = draw(DOMAIN, Split.EVAL, index)
+        options = [list(term.options) for term in scenario.terms]
+        sides = [_side(scenario.seller), _side(scenario.buyer)]
+        contents.append({"name": f"s{index}", "options": options, "sides": sides})
+    (folder / "scenarios.json").write_text(json.dumps(contents))
+    # Some machines set these for their own BLAS; they slow other builds of it.
+    dropped = {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}
+    environment = {name: value for name, value in os.environ.items() if name not in dropped}
+    side = Path(__file__).with_name("negmas_side.py")
+    arguments = [folder / "scenarios.json", folder / "theirs", "figures" if figures else "no-figures"]
+    done = subprocess.run(
+        [python, side, *arguments],
+        env=environment | {"OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"NegMAS failed:\n{done.stderr[-2000:]}")
+    figures_line = done.stdout.strip().splitlines()[-1]
+    return json.loads(figures_line)  # type: ignore[no-any-return]
+
+
+def _side(preferences: Preferences) -> dict[str, Any]:
+    return {
+        "weights": [weight / 100 for weight in preferences.weights],
+        "values": [[value / 100 for value in row] for row in preferences.values],
+        "walk_away": preferences.walk_away,
+    }
+
+
+def compare(python: str) -> dict[str, Any]:
+    """Run both halves; return their figures and the ratio of matches per CPU-second."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        halves = [ours(folder), theirs(python, folder, figures=False)]
+    for half in halves:
+        half["matches_per_cpu_second"] = half["matches"] / half["cpu_seconds"]
+        half["turns_per_cpu_second"] = half["turns"] / half["cpu_seconds"]
+    mine, other = halves
+    return {
+        "halves": halves,
+        "ratio": mine["matches_per_cpu_second"] / other["matches_per_cpu_second"],
+        "ratio_of_turns": mine["turns_per_cpu_second"] / other["turns_per_cpu_second"],
+    }
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """Return the figures as lines."""
+    columns = ("matches", "agreements", "turns", "cpu_seconds", "matches_per_cpu_second")
+    lines = [f"{'':20}" + "".join(f"{column.replace('_', ' '):>26}" for column in columns)]
+    for half in result["halves"]:
+        lines.append(f"{half['what']:20}" + "".join(f"{half[column]:>26,.1f}" for column in columns))
+    lines.append(f"{result['ratio']:.1f} times the matches a CPU-second")
+    lines.append(f"{result['ratio_of_turns']:.1f} times the turns a CPU-second")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Print the table; write the JSON where ARENA_BENCHMARKS says."""
+    python = negmas_python()
+    if python is None:
+        print("set NEGMAS_PYTHON to a Python that has negmas 0.16", file=sys.stderr)
+        return 2
+    result = compare(python)
+    print(table(result))
+    if path := os.environ.get("ARENA_BENCHMARKS"):
+        Path(path).write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
