@@ -52,8 +52,8 @@ def scenario(label: str) -> Scenario:
     match = _LABEL.fullmatch(label)
     if match is None:
         raise ValueError(
-            f"{label!r} is no scenario; write DOMAIN/SPLIT/INDEX, such as car_sale/eval/12. SPLIT is one "
-            f"of {', '.join(Split)}; with -infeasible after it there is no zone of agreement"
+            f"{label!r} is no scenario; write DOMAIN/SPLIT/INDEX, such as car_sale/eval/12. SPLIT is "
+            f"one of {', '.join(Split)}; with -infeasible after it there is no zone of agreement"
         )
     domain = find(match["domain"])
     if not domain.version.startswith(match["version"] or ""):
@@ -81,8 +81,7 @@ def load(path: str | Path) -> Domain:
     try:
         return Domain.model_validate(content)
     except ValidationError as error:
-        mistakes = [_mistake(dict(detail), content) for detail in error.errors()]
-        raise ValueError(f"{path}: " + "; ".join(dict.fromkeys(mistakes))) from None
+        raise ValueError(f"{path}: " + "; ".join(_mistakes(error, content))) from None
 
 
 def _yaml_mistake(error: yaml.YAMLError) -> str:
@@ -90,6 +89,16 @@ def _yaml_mistake(error: yaml.YAMLError) -> str:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         return f"line {error.problem_mark.line + 1} is not valid YAML: {error.problem}"
     return f"is not valid YAML: {error}"
+
+
+def _mistakes(error: ValidationError, content: dict[str, Any]) -> list[str]:
+    """Return the validation errors, without those that only follow from one further inside."""
+    places = [error_at["loc"] for error_at in error.errors()]
+    return [
+        _mistake(dict(detail), content)
+        for detail in error.errors()
+        if not any(place != detail["loc"] == place[: len(detail["loc"])] for place in places)
+    ]
 
 
 def _mistake(detail: dict[str, Any], content: dict[str, Any]) -> str:
@@ -103,11 +112,20 @@ def _mistake(detail: dict[str, Any], content: dict[str, Any]) -> str:
             return f"{field} is not a known field; take it out or mend its spelling"
         case "string_type":
             return (
-                f"{field}: YAML reads {given!r} as {_yaml_kind(given)}, not as text; "
-                "put it in quotes as you wrote it"
+                f"{field}: YAML reads {given} as {_yaml_kind(given)}, not as text, unless you put what "
+                "you wrote in quotes"
             )
         case "value_error":
-            return f"{field}: {detail['ctx']['error']}" if field else str(detail["ctx"]["error"])
+            return str(detail["ctx"]["error"])
+        case "string_too_short":
+            return f"{field} is empty"
+        case "string_pattern_mismatch":
+            return f"{field}: {given!r} is not lower-case letters, digits and _, with a letter first"
+        case "enum":
+            return f"{field}: there is no such kind; use {detail['ctx']['expected']}"
+        case "too_short" | "too_long":
+            limit = detail["ctx"].get("min_length") or f"no more than {detail['ctx']['max_length']}"
+            return f"{field}: give {limit}{' or more' if detail['type'] == 'too_short' else ''}"
         case _:
             return f"{field}: {detail['msg']}"
 

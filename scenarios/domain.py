@@ -32,7 +32,7 @@ class Term(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Text
-    options: tuple[Text, ...] = Field(min_length=2)
+    options: tuple[Text, ...] = Field(min_length=2, max_length=20)
     default: Text
     ordered: bool = False
     """Whether the options have a natural order, which is then shown as it stands."""
@@ -48,7 +48,9 @@ class Term(BaseModel):
             raise ValueError(f"term {self.name!r}: the default {self.default!r} is not an option")
         for option in self.options:
             if _BARE_NUMBER.fullmatch(option):
-                raise ValueError(f"term {self.name!r}: word option {option!r} with its unit")
+                raise ValueError(
+                    f"term {self.name!r}: option {option!r} is a bare number; word it with its unit"
+                )
         if self.seller_prefers and not self.ordered:
             raise ValueError(f"term {self.name!r}: seller_prefers needs ordered: true")
         return self
@@ -76,7 +78,7 @@ class Domain(BaseModel):
     briefs: Briefs
     aim: dict[Kind, Annotated[int, Field(ge=0)]]
     """How many terms of each kind a draw aims at; the counts add up to the number of terms."""
-    terms: tuple[Term, ...] = Field(min_length=1)
+    terms: tuple[Term, ...] = Field(min_length=1, max_length=30)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
