@@ -10,7 +10,8 @@ import copy
 import inspect
 import random
 import time
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from typing import Any, NamedTuple
 
@@ -27,6 +28,9 @@ SLOW_S = 1.0
 """A turn that takes longer than this is reported, unless the caller sets another limit."""
 
 
+Guard = Callable[[], AbstractContextManager[None]]
+
+
 class Finding(NamedTuple):
     """One way in which an agent does not keep to the interface."""
 
@@ -36,18 +40,19 @@ class Finding(NamedTuple):
     """What is wrong, and what to do."""
 
 
-def check_agent(agent: Agent, slow_s: float = SLOW_S) -> list[Finding]:
+def check_agent(agent: Agent, slow_s: float = SLOW_S, guard: Guard = nullcontext) -> list[Finding]:
     """Return what is wrong with `agent`; an empty list when it keeps to the interface.
 
     An exception of the agent is a finding, never raised. `slow_s` is the most seconds a turn may take.
+    `guard()` is entered around every call of the agent; one that raises stops an agent that hangs.
     """
     found = list(_shape(agent))
     if found or agent.spec.kind == "model":
         return found
     for brief in _briefs(agent.spec):
-        found += _Rehearsal(agent, brief, slow_s).findings()
+        found += _Rehearsal(agent, brief, slow_s, guard).findings()
     if not found:
-        found += _shared_state(agent)
+        found += _shared_state(agent, guard)
     return list(dict.fromkeys(found))
 
 
@@ -100,10 +105,10 @@ class _Stop(Exception):
 class _Mind:
     """One negotiator under watch. `ask` returns its reply, or raises _Stop with the finding."""
 
-    def __init__(self, agent: Agent, brief: Brief, seed: int) -> None:
-        self.brief = brief
+    def __init__(self, agent: Agent, brief: Brief, seed: int, guard: Guard) -> None:
+        self.brief, self._guard = brief, guard
         self.slowest = 0.0
-        with _Watch("begin"):
+        with _Watch("begin"), guard():
             self._negotiator = agent.begin(brief.role, brief, Random(seed))
         if not callable(getattr(self._negotiator, "reply", None)):
             raise _Stop("shape", "begin() must return an object with reply(view)")
@@ -111,7 +116,7 @@ class _Mind:
     def ask(self, view: View) -> Reply:
         before = copy.deepcopy(view)
         started = time.perf_counter()
-        with _Watch("reply"):
+        with _Watch("reply"), self._guard():
             answer: Any = self._negotiator.reply(view)
             if inspect.isawaitable(answer):
                 answer = asyncio.run(_awaited(answer))
@@ -139,7 +144,7 @@ class _Watch:
         self._state = random.getstate()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception):
+        if error is not None and not isinstance(error, KeyboardInterrupt):
             name = type(error).__name__
             raise _Stop("reply", f"{self._where}() raised {name}: {error}") from error
         if error is None and random.getstate() != self._state:
@@ -152,8 +157,11 @@ class _Watch:
 class _Rehearsal:
     """An agent's turns on one brief, played several times over."""
 
-    def __init__(self, agent: Agent, brief: Brief, slow_s: float) -> None:
-        self.agent, self.brief, self.slow_s = agent, brief, slow_s
+    def __init__(self, agent: Agent, brief: Brief, slow_s: float, guard: Guard) -> None:
+        self.agent, self.brief, self.slow_s, self.guard = agent, brief, slow_s, guard
+
+    def _mind(self, seed: int) -> "_Mind":
+        return _Mind(self.agent, self.brief, seed, self.guard)
 
     def findings(self) -> list[Finding]:
         try:
@@ -163,19 +171,17 @@ class _Rehearsal:
 
     def _randomness(self) -> Iterator[Finding]:
         for opens in (True, False):
-            mind = _Mind(self.agent, self.brief, seed=1)
+            mind = self._mind(seed=1)
             first = _play(mind, opens)
             if mind.slowest > self.slow_s:
                 yield Finding("time", f"a turn took {mind.slowest:.2g} s; {self.slow_s:g} s are allowed")
-            if _play(_Mind(self.agent, self.brief, seed=1), opens) != first:
+            if _play(self._mind(seed=1), opens) != first:
                 yield Finding(
                     "randomness",
                     "equal views and an equal rng gave different replies; draw from the rng given to "
                     "begin(), and keep what a match must remember in the negotiator",
                 )
-            elif (
-                self.agent.deterministic and _play(_Mind(self.agent, self.brief, seed=2), opens) != first
-            ):
+            elif self.agent.deterministic and _play(self._mind(seed=2), opens) != first:
                 yield Finding(
                     "randomness",
                     "deterministic is True, yet another rng changed a reply; set it to False",
@@ -183,7 +189,7 @@ class _Rehearsal:
 
     def _faults(self) -> Iterator[Finding]:
         """A turn that is asked for again after a fault must be answered legally too."""
-        mind = _Mind(self.agent, self.brief, seed=1)
+        mind = self._mind(seed=1)
         view = View(self.brief, 0, (), None, None)
         mind.ask(view)
         try:
@@ -192,12 +198,12 @@ class _Rehearsal:
             yield Finding("faults", f"asked again after a fault: {stop.finding.problem}")
 
 
-def _shared_state(agent: Agent) -> Iterator[Finding]:
+def _shared_state(agent: Agent, guard: Guard) -> Iterator[Finding]:
     """Two negotiators of one agent that take turns must reply as each would alone."""
     one, other = _briefs(agent.spec)[-2:]
     try:
-        alone = [_play(_Mind(agent, brief, seed=3), True) for brief in (one, other)]
-        minds = [_Mind(agent, brief, seed=3) for brief in (one, other)]
+        alone = [_play(_Mind(agent, brief, 3, guard), True) for brief in (one, other)]
+        minds = [_Mind(agent, brief, 3, guard) for brief in (one, other)]
         games = [_turns(mind, True) for mind in minds]
         together: list[list[tuple[Any, ...]]] = [[], []]
         for _ in range(one.most_turns):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from arena.commands.audit import audit
 from arena.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 scenarios_app = typer.Typer(
     name="scenarios", help="What is bargained over: domains and scenarios.", no_args_is_help=True
 )
+
+scenarios_app.command("audit")(audit)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Draws = Annotated[int, typer.Option(min=1, help="How many eval scenarios to draw and measure.")]

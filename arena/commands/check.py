@@ -1,0 +1,173 @@
+"""`arena check`: whether an agent keeps to the interface, answers, and has its key."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from arena.errors import UserError
+
+if TYPE_CHECKING:
+    from agents.agent import Agent
+    from arena.play import Outcome
+    from arena.store import Registration
+    from scenarios.domain import Term
+
+
+def check(
+    agent: Annotated[
+        str, typer.Argument(help="A registered name, a scripted strategy, or module:object.")
+    ],
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that one turn may take.")] = 60.0,
+    db: Annotated[
+        str | None, typer.Option(envvar="ARENA_DB", help="The database: a path or URL.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Check an agent: conformance, one live turn, and whether its key is set (never its value).
+
+    Exits with 0 when all is well, with 1 when something was found.
+    """
+    from agents.build import UnplayableError, build
+    from arena.commands.named import named_agent
+
+    registered = named_agent(agent, db)
+    try:
+        player = build(registered.spec, registered.connection)
+    except UnplayableError as error:
+        raise UserError(str(error)) from error
+    report = _report(agent, registered, player, timeout)
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+    else:
+        for line in _lines(report):
+            typer.echo(line)
+    raise typer.Exit(0 if report["ok"] else 1)
+
+
+def _report(name: str, registered: "Registration", player: "Agent", timeout: float) -> dict[str, Any]:
+    from agents.conformance import check_agent
+    from arena.drivers import alarm
+
+    findings = [
+        finding._asdict()
+        for finding in check_agent(player, slow_s=timeout, guard=lambda: alarm(timeout))
+    ]
+    key = _key(registered)
+    if key is not None and not key["set"]:
+        problem = f"set the environment variable {key['variable']} to your key"
+        findings.append({"check": "key", "problem": problem})
+    live = None if findings else _live_turn(player, registered, timeout)
+    if live is not None and live["problem"] is not None:
+        findings.append({"check": "live turn", "problem": live["problem"]})
+    return {
+        "agent": name,
+        "kind": registered.spec.kind,
+        "version": registered.spec.version,
+        "deterministic": player.deterministic,
+        "ok": not findings,
+        "findings": findings,
+        "key": key,
+        "live_turn": live,
+    }
+
+
+def _key(registered: "Registration") -> dict[str, Any] | None:
+    """Return which environment variable must hold the agent's key, and whether it does."""
+    import os
+
+    spec, connection = registered.spec, registered.connection
+    if spec.kind != "model":
+        return None
+    if connection.api_key_env is not None:
+        variable = connection.api_key_env
+        return {"variable": variable, "set": bool(os.environ.get(variable))}
+    if connection.api_base is not None:
+        return None
+    from agents.language_model.provider import library
+
+    missing = library().validate_environment(spec.model).get("missing_keys") or []
+    return {"variable": missing[0], "set": False} if missing else None
+
+
+def _live_turn(player: "Agent", registered: "Registration", timeout: float) -> dict[str, Any] | None:
+    """Play the agent's opening turn of a drawn scenario, to a partner that then leaves."""
+    import asyncio
+    from random import Random
+    from time import perf_counter
+
+    from agents.build import build, refusal
+    from agents.scripted import spec_of
+    from arena.drivers import run_async
+    from arena.play import briefs, play
+    from arena.protocol import Rules
+    from scenarios.catalogue import bundled
+    from scenarios.draw import draw
+    from scenarios.scenario import Role, Split
+
+    domain = next(domain for domain in bundled().values() if not domain.held_out)
+    if refusal(player.spec, domain) is not None:
+        return None
+    scenario, rules = draw(domain, Split.DEV, 0), Rules()
+    role = Role.BUYER if registered.role == "buyer" else Role.SELLER
+    game = play(scenario, briefs(domain, scenario, rules), rules, role)
+    sides = {role: player, role.other: build(spec_of("walk_away"))}
+    rngs = {side: Random(0) for side in Role}
+    started = perf_counter()
+    outcome = asyncio.run(run_async(game, sides, rngs, timeout))
+    shown = _shown(outcome, scenario.terms)
+    place = {"scenario": scenario.label, "role": role.value}
+    return place | {"seconds": round(perf_counter() - started, 4)} | shown
+
+
+def _shown(outcome: "Outcome", terms: "tuple[Term, ...]") -> dict[str, Any]:
+    """Return what the agent did on its one turn, in words."""
+    from agents.agent import UNNAMED
+
+    turn = outcome.turns[0]
+    offer = {
+        term.name: term.options[option]
+        for term, option in zip(terms, turn.offer or (), strict=False)
+        if option != UNNAMED
+    }
+    problem = None
+    if turn.kind is None:
+        problem = f"{outcome.ending.value}: {outcome.detail}"
+    return {
+        "action": turn.kind.value if turn.kind is not None else None,
+        "terms": offer or None,
+        "message": turn.message,
+        "reasoning": turn.reasoning,
+        "attempts": [
+            {"text": attempt.text, "fault": attempt.fault and attempt.fault.value}
+            for attempt in turn.attempts
+        ],
+        "problem": problem,
+    }
+
+
+def _lines(report: dict[str, Any]) -> Iterator[str]:
+    drawn = "deterministic" if report["deterministic"] else "stochastic"
+    yield f"{report['agent']}: {report['kind']}, version {report['version']}, {drawn}"
+    if (key := report["key"]) is not None:
+        yield f"key: {key['variable']} is {'set' if key['set'] else 'not set'}"
+    if (live := report["live_turn"]) is not None:
+        yield from _live_lines(live)
+    for finding in report["findings"]:
+        yield f"found ({finding['check']}): {finding['problem']}"
+    yield f"{len(report['findings']) or 'nothing'} found"
+
+
+def _live_lines(live: dict[str, Any]) -> Iterator[str]:
+    yield f"live turn as {live['role']} on {live['scenario']} ({live['seconds']:.3g} s):"
+    for attempt in live["attempts"]:
+        if attempt["text"]:
+            fault = f" ({attempt['fault']})" if attempt["fault"] else ""
+            yield f"  raw{fault}: {attempt['text']}"
+    for channel in ("reasoning", "message"):
+        if live[channel]:
+            yield f"  {channel}: {live[channel]}"
+    yield f"  action: {live['action'] or 'none'}"
+    for name, option in (live["terms"] or {}).items():
+        yield f"    {name}: {option}"
