@@ -11,6 +11,9 @@ from scenarios.frontier import frontier, reference_points
 from scenarios.scenario import Scenario, Split
 from scenarios.walk_away import acceptable_share
 
+HOPELESS = 8
+"""A domain of which so many scenarios in a row cannot be drawn, from the first, is given up."""
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -48,17 +51,16 @@ class Survey:
 def survey(domain: Domain, draws: int = 64, split: Split = Split.EVAL) -> Survey:
     """Draw the first `draws` scenarios of a split and return what they come out as.
 
-    Raises DrawError where not one can be drawn.
+    Raises DrawError where the first ones (HOPELESS of them, or all) cannot be drawn.
     """
-    drawn, failures, reason = [], [], None
+    drawn, failures = [], []
     for index in range(draws):
         try:
             drawn.append(draw(domain, split, index))
-        except DrawError as error:
-            reason = error
+        except DrawError:
             failures.append(index)
-    if reason is not None and not drawn:
-        raise reason
+            if not drawn and len(failures) == min(draws, HOPELESS):
+                raise
     counts = [Counter(scenario.kinds) for scenario in drawn]
     return Survey(
         domain=domain.name,
