@@ -47,9 +47,7 @@ DOMAIN = Domain(
     briefs=Briefs(seller="Sell.", buyer="Buy."),
     aim={Kind.COMPATIBLE: 1, Kind.DISTRIBUTIVE: 2, Kind.INTEGRATIVE: 2},
     terms=tuple(
-        Term(
-            name=f"term {i}", options=tuple(f"option {i}.{j}" for j in "abcde"), default=f"option {i}.a"
-        )
+        Term(name=f"term {i}", options=tuple(f"{i} {j}" for j in "abcde"), default=f"{i} a")
         for i in range(5)
     ),
 )
@@ -60,11 +58,9 @@ def negmas_python() -> str | None:
     found = os.environ.get("NEGMAS_PYTHON")
     if not found or not shutil.which(found):
         return None
-    check = (
-        "import importlib.metadata as m; raise SystemExit(not m.version('negmas').startswith('0.16.'))"
-    )
-    done = subprocess.run([found, "-c", check], capture_output=True, check=False)
-    return found if done.returncode == 0 else None
+    version = "import importlib.metadata as m; print(m.version('negmas'))"
+    done = subprocess.run([found, "-c", version], capture_output=True, text=True, check=False)
+    return found if done.stdout.startswith("0.16.") else None
 
 
 def cpu() -> float:
@@ -73,7 +69,7 @@ def cpu() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
-def design() -> tuple[Design, Mapping[str, Any]]:
+def design(scenarios: int) -> tuple[Design, Mapping[str, Any]]:
     """Return what we play, and the agents by version."""
     specs = {name: spec_of(name, **parameters) for name, parameters in STRATEGIES.items()}
     agents = {spec.version: build_scripted(spec) for spec in specs.values()}
@@ -87,7 +83,7 @@ def design() -> tuple[Design, Mapping[str, Any]]:
             sellers=players,
             buyers=players,
             domains=(domain,),
-            scenarios=SCENARIOS,
+            scenarios=scenarios,
             opener="both",
             turns=ROUNDS,
         ),
@@ -106,15 +102,15 @@ def rows(plan: Design, agents: Mapping[str, Any], scenarios: list[Scenario]) -> 
             yield played(key, outcome, at, perf_counter() - began, "benchmark")
 
 
-def ours(folder: Path) -> dict[str, Any]:
+def ours(folder: Path, scenarios: int = SCENARIOS) -> dict[str, Any]:
     """Play and store our half; return its figures."""
     began = cpu()
-    plan, agents = design()
-    scenarios = [draw(DOMAIN, Split.EVAL, index) for index in range(SCENARIOS)]
+    plan, agents = design(scenarios)
+    drawings = [draw(DOMAIN, Split.EVAL, index) for index in range(scenarios)]
     with Store.open(str(folder / "ours.db")) as store:
         store.add_design(plan, [agent.spec for agent in agents.values()], [DOMAIN])
-        store.add_scenarios(drawn(scenario, DRAW_VERSION) for scenario in scenarios)
-        finished = list(rows(plan, agents, scenarios))
+        store.add_scenarios(drawn(scenario, DRAW_VERSION) for scenario in drawings)
+        finished = list(rows(plan, agents, drawings))
         stored = store.add_matches(finished)
     seconds = cpu() - began
     return {
@@ -149,8 +145,7 @@ def theirs(python: str, folder: Path, figures: bool) -> dict[str, Any]:
     )
     if done.returncode != 0:
         raise RuntimeError(f"NegMAS failed:\n{done.stderr[-2000:]}")
-    figures_line = done.stdout.strip().splitlines()[-1]
-    return json.loads(figures_line)  # type: ignore[no-any-return]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def _side(preferences: Preferences) -> dict[str, Any]:
