@@ -18,10 +18,6 @@ class Stream:
     def __init__(self, content: Any) -> None:
         self._random = random.Random(int(digest(content), 16)).random
 
-    def below(self, bound: int) -> int:
-        """Return an integer from 0 to `bound` - 1, each equally likely."""
-        return int(self._random() * bound)
-
     def between(self, low: int, high: int) -> int:
         """Return an integer from `low` to `high`, both included."""
         return low + int(self._random() * (high - low + 1))

@@ -138,14 +138,15 @@ def test_no_package_lies_beyond_the_frontier_of_a_full_size_scenario() -> None:
 
 
 def test_frontier_and_points_of_nine_terms_by_six_options_take_about_a_millisecond() -> None:
+    """Measured on the hardest case, nine opposed terms; the bound leaves room for slow machines."""
     generator = np.random.default_rng(9)
 
-    def side() -> Preferences:
-        rows = tuple(tuple(map(int, generator.integers(0, 101, 6))) for _ in range(9))
-        return Preferences((12, 11, 11, 11, 11, 11, 11, 11, 11), rows, 3_000)
+    def side(direction: int) -> Preferences:
+        rows = [sorted(map(int, generator.choice(101, 6, replace=False)))[::direction] for _ in range(9)]
+        return Preferences((12, *[11] * 8), tuple(map(tuple, rows)), 3_000)
 
-    scenario = scenario_of(side(), side())
-    reference_points(scenario)
+    scenario = scenario_of(side(1), side(-1))
+    assert len(frontier(scenario)) > 100
     seconds = []
     for _ in range(20):
         start = process_time()
