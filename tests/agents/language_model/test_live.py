@@ -1,0 +1,38 @@
+"""The same path on a real model: SmolLM2-135M-Instruct, served by llama.cpp on this machine."""
+
+import asyncio
+
+import pytest
+
+from agents.language_model.agent import model_spec, response_format_of
+from agents.language_model.prompt import first_messages
+from agents.language_model.provider import complete
+from agents.spec import Connection
+from arena.answer import Answer, parse
+from arena.play import briefs
+from arena.protocol import Rules
+from scenarios.catalogue import find
+from scenarios.draw import draw
+from scenarios.scenario import Role, Split
+from tests.served import MODEL
+
+pytestmark = pytest.mark.llm
+
+
+def test_constrained_answers_of_a_real_model_parse(smollm2: str) -> None:
+    domain = find("car_sale")
+    brief = briefs(domain, draw(domain, Split.EVAL, 0), Rules(turns=2))[Role.SELLER]
+    connection, parsed = Connection(api_base=smollm2), 0
+    for seed in range(4):
+        spec = model_spec(MODEL, {"temperature": 0.7, "seed": seed, "max_tokens": 300}, structured=True)
+        answer = asyncio.run(
+            complete(spec, connection, first_messages(brief), response_format_of(spec, brief))
+        )
+        assert answer.usage.input_tokens is not None
+        assert 1000 < answer.usage.input_tokens < 1600
+        assert answer.usage.output_tokens is not None
+        assert 0 < answer.usage.output_tokens <= 300
+        assert answer.usage.cost_usd is None
+        assert (answer.fault == "cut_off") == (answer.usage.output_tokens == 300)
+        parsed += isinstance(parse(answer.text), Answer)
+    assert parsed >= 2
