@@ -1,15 +1,73 @@
 """The `arena` command. Each command lives in a file of its own under `arena/commands/`."""
 
-import typer
+from typing import Annotated, Any
 
+import click
+import typer
+from typer.core import TyperGroup
+
+from arena.commands.agents import agents
+from arena.commands.designs import designs
+from arena.commands.matches import matches
+from arena.commands.prompt import prompt_app
+from arena.commands.register import register
+from arena.commands.run_tournament import run_tournament
 from arena.commands.scenarios import scenarios_app
+from arena.commands.show import show
+from arena.commands.withdraw import withdraw
+from arena.errors import UserError
+
+
+class _Arena(TyperGroup):
+    """Prints what a user can mend in a sentence, and exits with status 2."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except UserError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(2) from None
+
 
 app = typer.Typer(
     name="arena",
-    help="Tournaments and leaderboards for negotiation agents.",
+    cls=_Arena,
+    help="Tournaments and leaderboards for negotiation agents: who bargains better, against whom, and "
+    "how sure are we?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.add_typer(scenarios_app)
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"arena {version('bargaining-arena')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+AGENTS = "Agents"
+TOURNAMENTS = "Tournaments"
+RECORD = "What the record says"
+GROUND = "What is bargained over, and how"
+
+app.command(rich_help_panel=AGENTS)(register)
+app.command(rich_help_panel=AGENTS)(agents)
+app.command(rich_help_panel=AGENTS)(withdraw)
+app.command("run-tournament", rich_help_panel=TOURNAMENTS)(run_tournament)
+app.command(rich_help_panel=TOURNAMENTS)(designs)
+app.command(rich_help_panel=RECORD)(matches)
+app.command(rich_help_panel=RECORD)(show)
+app.add_typer(scenarios_app, rich_help_panel=GROUND)
+app.add_typer(prompt_app, rich_help_panel=GROUND)

@@ -85,6 +85,12 @@ class Conversation:
         return "This is your last attempt: if it is faulty too, you forfeit."
 
 
+def first_messages(brief: Brief, version: str | None = None) -> list[Message]:
+    """Return all that a model is sent on its first turn, where it opens the match."""
+    conversation = Conversation(brief, version or PROMPT_VERSION)
+    return conversation.ask(View(brief, 0, (), None, None))
+
+
 def system_prompt(brief: Brief, version: str = PROMPT_VERSION) -> str:
     """Return the system prompt of one side of one match."""
     return templates(version)["system"].substitute(
