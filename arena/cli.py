@@ -8,12 +8,10 @@ from typer.core import TyperGroup
 
 from arena.commands.agents import agents
 from arena.commands.designs import designs
-from arena.commands.matches import matches
 from arena.commands.prompt import prompt_app
 from arena.commands.register import register
 from arena.commands.run_tournament import run_tournament
 from arena.commands.scenarios import scenarios_app
-from arena.commands.show import show
 from arena.commands.withdraw import withdraw
 from arena.errors import UserError
 
@@ -67,7 +65,5 @@ app.command(rich_help_panel=AGENTS)(agents)
 app.command(rich_help_panel=AGENTS)(withdraw)
 app.command("run-tournament", rich_help_panel=TOURNAMENTS)(run_tournament)
 app.command(rich_help_panel=TOURNAMENTS)(designs)
-app.command(rich_help_panel=RECORD)(matches)
-app.command(rich_help_panel=RECORD)(show)
 app.add_typer(scenarios_app, rich_help_panel=GROUND)
 app.add_typer(prompt_app, rich_help_panel=GROUND)

@@ -74,33 +74,59 @@ def openers(design: Design, index: int) -> tuple[Role, ...]:
             return (Role(side),)
 
 
-class Slot(NamedTuple):
-    """One planned match of a scenario that need not be drawn yet."""
+class Place(NamedTuple):
+    """Where a planned match stands in its design. Its scenario need not be drawn yet."""
 
-    seller: Player
-    buyer: Player
-    opener: Role
+    domain_version: str
+    number: int
+    """The scenario's index."""
+    feasible: bool
+    seller_version: str
+    buyer_version: str
+    opener: str
     replicate: int
+
+    @property
+    def scenario(self) -> tuple[str, int, bool]:
+        """What the scenario is drawn from: domain version, index, feasible."""
+        return self[:3]
 
     def key(self, design: Design, scenario_key: str) -> MatchKey:
         """Return the match's key, once its scenario is known."""
-        cell = Cell(scenario_key, self.buyer.version, self.opener, self.replicate)
-        return MatchKey(cell, self.seller.version, design.rules, design.protocol)
+        cell = Cell(scenario_key, self.buyer_version, Role(self.opener), self.replicate)
+        return MatchKey(cell, self.seller_version, design.rules, design.protocol)
 
 
-def slots(design: Design, index: int) -> Iterator[Slot]:
-    """Yield every match that the design plans on a scenario with this index."""
+def plan(design: Design) -> Iterator[Place]:
+    """Yield every match that the design plans, those of one scenario together."""
+    for feasible in (True, False):
+        for index in indices(design, feasible):
+            for domain in design.domains:
+                for opener, seller, buyer, replicate in _slots(design, index):
+                    yield Place(
+                        domain.version,
+                        index,
+                        feasible,
+                        seller.version,
+                        buyer.version,
+                        opener.value,
+                        replicate,
+                    )
+
+
+def _slots(design: Design, index: int) -> Iterator[tuple[Role, Player, Player, int]]:
     for opener in openers(design, index):
         for seller in design.sellers:
             for buyer in design.buyers:
                 for replicate in range(design.replicates_of(seller, buyer)):
-                    yield Slot(seller, buyer, opener, replicate)
+                    yield opener, seller, buyer, replicate
 
 
 def plan_scenario(design: Design, scenario: Scenario) -> Iterator[tuple[Player, Player, MatchKey]]:
     """Yield (seller, buyer, key) of every match that the design plays on one of its scenarios."""
-    for slot in slots(design, scenario.index):
-        yield slot.seller, slot.buyer, slot.key(design, scenario.key)
+    for opener, seller, buyer, replicate in _slots(design, scenario.index):
+        cell = Cell(scenario.key, buyer.version, opener, replicate)
+        yield seller, buyer, MatchKey(cell, seller.version, design.rules, design.protocol)
 
 
 def planned(design: Design) -> int:

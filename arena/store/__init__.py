@@ -1,9 +1,8 @@
 """The database: the only room of SQLModel, SQLAlchemy and Alembic."""
 
 from arena.store.agents import Registration
-from arena.store.columns import Place
-from arena.store.database import StoreError
+from arena.store.database import MissingDatabase, StoreError
 from arena.store.listing import Filter, Listed
 from arena.store.store import Store, StoredDesign
 
-__all__ = ["Filter", "Listed", "Place", "Registration", "Store", "StoreError", "StoredDesign"]
+__all__ = ["Filter", "Listed", "MissingDatabase", "Registration", "Store", "StoreError", "StoredDesign"]

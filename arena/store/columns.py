@@ -5,7 +5,7 @@ and no key computed to read a board.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, exists, func, or_, select
@@ -13,22 +13,9 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, exists, f
 from arena.design import Design
 from arena.protocol import Ending
 from arena.results import IntArray, Results
-from arena.schedule import indices, openings
+from arena.schedule import Place, indices, openings
 from arena.store.models import MATCHES, SCENARIOS, VOIDS
 from scenarios.scenario import Role, Split
-
-
-class Place(NamedTuple):
-    """Where in a design's plan a match stands."""
-
-    domain_version: str
-    number: int
-    feasible: bool
-    seller_version: str
-    buyer_version: str
-    opener: str
-    replicate: int
-
 
 _PLACE = (SCENARIOS.c.domain_version, SCENARIOS.c.number, SCENARIOS.c.feasible)
 

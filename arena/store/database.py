@@ -21,6 +21,10 @@ class StoreError(UserError):
     """A database that cannot be used as it is; the message says what to do."""
 
 
+class MissingDatabase(StoreError):
+    """There is no database at the given path."""
+
+
 def locate(given: str | None) -> URL:
     """Return the URL that `given` means: an SQLAlchemy URL, a path, or None for the default file."""
     given = given or DEFAULT

@@ -20,10 +20,11 @@ from arena.design import Design
 from arena.play import Turn
 from arena.record import Drawn, Played, undrawn, utc_now
 from arena.results import Results
+from arena.schedule import Place
 from arena.store import agents, columns, listing
 from arena.store.agents import Registration
-from arena.store.columns import Place
 from arena.store.database import (
+    MissingDatabase,
     StoreError,
     engine_for,
     file_of,
@@ -68,7 +69,7 @@ class Store:
         url = locate(address)
         file = file_of(url)
         if not create and file is not None and not file.exists():
-            raise StoreError(
+            raise MissingDatabase(
                 f"there is no database at {shown(url)}: play a tournament first (arena run-tournament), "
                 "or name another with --db"
             )

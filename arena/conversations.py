@@ -1,0 +1,68 @@
+"""Matches that wait for an answer from elsewhere, many at once on one event loop."""
+
+import asyncio
+import inspect
+from collections import deque
+from collections.abc import Callable
+from random import Random
+
+from agents.agent import Agent, Brief
+from arena.drivers import Overrun, alarm
+from arena.schedule import Place
+from arena.workers import Share, StopFlag, Table
+from scenarios.scenario import Role
+
+
+def waits(agent: Agent, brief: Brief, limit: float) -> bool:
+    """Return whether the agent's replies are awaited: a model's, and those of a plug-in whose `reply`
+    is a coroutine function, which beginning a match shows (within `limit` seconds)."""
+    if agent.spec.kind != "plugin":
+        return agent.spec.kind == "model"
+    try:
+        with alarm(limit):
+            mind = agent.begin(Role.SELLER, brief, Random(0))
+        return inspect.iscoroutinefunction(getattr(mind, "reply", None))
+    except (Exception, Overrun):
+        return False  # it fails in its matches too, where that is its forfeit
+
+
+async def converse(
+    table: Table,
+    queue: deque[Place],
+    concurrency: int,
+    stop: StopFlag,
+    take: Callable[[Share], None],
+    pulse: Callable[[], None],
+) -> None:
+    """Play the places of `queue`, `concurrency` at once, until it is empty or `stop` is set.
+
+    `take` is handed each finished match and may add to the queue. `pulse` is called ten times a
+    second. What is under way at a stop is given up.
+    """
+    under_way = 0
+
+    async def seat() -> None:
+        nonlocal under_way
+        while queue or under_way:
+            if not queue:
+                await asyncio.sleep(0.02)  # a match under way may be lined up again
+                continue
+            place = queue.popleft()
+            under_way += 1
+            try:
+                take(await table.play_async(place))
+            finally:
+                under_way -= 1
+
+    seats = [asyncio.create_task(seat()) for _ in range(min(concurrency, len(queue)))]
+    pending = set(seats)
+    try:
+        while pending and not stop.is_set():
+            done, pending = await asyncio.wait(pending, timeout=0.1, return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                task.result()
+            pulse()
+    finally:
+        for task in seats:
+            task.cancel()
+        await asyncio.gather(*seats, return_exceptions=True)

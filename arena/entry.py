@@ -1,0 +1,210 @@
+"""An agent as its user describes it, on the command line or in an agents file; checked here once.
+
+An agents file is YAML with one list, ``agents``; each entry has the fields of :class:`Entry`, which
+are the options of `arena register` (`docs/agents.md` shows one).
+"""
+
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agents.spec import AgentSpec, Connection, Profile
+from arena.errors import UserError
+from arena.record import utc_now
+from arena.store.agents import Registration
+
+NAME_LIMIT = 200
+_BIDI = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SECRET = re.compile(r"(^|_)(api_?key|key|secret|password|token)$", re.IGNORECASE)
+
+
+class RegistryError(UserError):
+    """An agent that cannot be registered or found; the message says what to do."""
+
+
+class Entry(BaseModel):
+    """One agent: exactly one of `scripted`, `model` and `plugin`, and what goes with it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    role: Literal["seller", "buyer", "both"] = "both"
+    scripted: str | None = None
+    """A strategy's name."""
+    plugin: str | None = None
+    """``module:object``, or the name of an installed entry point."""
+    set: dict[str, Any] = Field(default_factory=dict)
+    """Parameters of a strategy or plug-in."""
+    model: str | None = None
+    """A LiteLLM model name; the fields from here to `price_out` belong to models only."""
+    revision: str | None = None
+    temperature: float | None = Field(None, ge=0)
+    top_p: float | None = Field(None, gt=0, le=1)
+    top_k: int | None = None
+    seed: int | None = None
+    max_tokens: int | None = Field(None, ge=1)
+    reasoning_effort: str | None = None
+    sampling: dict[str, Any] = Field(default_factory=dict)
+    """Other sampling settings."""
+    structured: bool = False
+    """Whether answers are constrained by a JSON schema."""
+    api_base: str | None = None
+    api_key_env: str | None = None
+    """The *name* of the environment variable that holds the key."""
+    timeout: float | None = Field(None, gt=0)
+    """Seconds one call may take."""
+    price_in: float | None = Field(None, ge=0)
+    """US dollars per million tokens, where LiteLLM does not know the price."""
+    price_out: float | None = Field(None, ge=0)
+    family: str | None = None
+    base: str | None = None
+    params: float | None = Field(None, gt=0)
+    lineage: dict[str, Any] = Field(default_factory=dict)
+
+    def registration(self) -> Registration:
+        """Return what this entry registers. Raises RegistryError where it does not hold together."""
+        name = checked_name(self.name)
+        try:
+            self._check_kind()
+            spec = self._spec()
+        except ValueError as error:
+            raise RegistryError(f"{name}: {error}") from error
+        return Registration(
+            name=name,
+            spec=spec,
+            role=self.role,
+            profile=Profile(
+                family=self.family, base=self.base, params=self.params, lineage=self.lineage
+            ),
+            connection=self._connection(name),
+            registered_at=utc_now(),
+        )
+
+    def _check_kind(self) -> None:
+        kinds = [kind for kind in ("scripted", "model", "plugin") if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            said = " and ".join(kinds) or "none of them"
+            raise ValueError(f"give exactly one of scripted, model and plugin ({said} was given)")
+        given = self.model_fields_set
+        if self.model is None:
+            for field in _MODEL_FIELDS & given:
+                if getattr(self, field) not in (None, {}, False):
+                    raise ValueError(f"{field} is for models only")
+        elif self.set:
+            raise ValueError("set is for strategies and plug-ins; a model has sampling settings")
+        twice = _SAMPLING_FIELDS & self.sampling.keys()
+        if twice:
+            raise ValueError(f"{min(twice)} has a field of its own; leave it out of sampling")
+
+    def _spec(self) -> AgentSpec:
+        if self.scripted is not None:
+            from agents.scripted import spec_of
+
+            return spec_of(self.scripted, **self.set)
+        if self.plugin is not None:
+            from agents.plugin import plugin_spec
+
+            for key in self.set:
+                if _SECRET.search(key):
+                    raise ValueError(
+                        f"{key} looks like a secret, which is never stored: let the plug-in read it "
+                        "from an environment variable"
+                    )
+            return plugin_spec(self.plugin, self.set)
+        from agents.language_model import model_spec
+
+        sampling = {field: getattr(self, field) for field in sorted(_SAMPLING_FIELDS)} | self.sampling
+        return model_spec(self.model or "", sampling, self.structured, self.revision)
+
+    def _connection(self, name: str) -> Connection:
+        if self.api_key_env is not None and not _VARIABLE.fullmatch(self.api_key_env):
+            # The value is not repeated: it may be the key itself.
+            raise RegistryError(
+                f"{name}: api_key_env is the name of an environment variable, such as MY_API_KEY, "
+                "not the key itself"
+            )
+        if self.api_base is not None:
+            parts = urlsplit(self.api_base)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise RegistryError(
+                    f"{name}: api_base must be a full address, such as http://host:8000/v1"
+                )
+            if parts.username or parts.password or parts.query:
+                raise RegistryError(
+                    f"{name}: api_base may hold no password, key or query, which would be stored: name "
+                    "the environment variable with the key in api_key_env"
+                )
+        return Connection(
+            api_base=self.api_base,
+            api_key_env=self.api_key_env,
+            timeout_s=self.timeout,
+            input_usd_per_million=self.price_in,
+            output_usd_per_million=self.price_out,
+        )
+
+
+_SAMPLING_FIELDS = {"temperature", "top_p", "top_k", "seed", "max_tokens", "reasoning_effort"}
+_MODEL_FIELDS = {
+    *_SAMPLING_FIELDS,
+    *("revision", "sampling", "structured", "api_base", "api_key_env", "timeout"),
+    *("price_in", "price_out"),
+}
+
+
+def checked_name(name: str) -> str:
+    """Return the name in Unicode's composed form (NFC). Raises RegistryError where it will not do."""
+    found = unicodedata.normalize("NFC", name.strip())
+    if not found:
+        raise RegistryError("an agent needs a name")
+    if len(found) > NAME_LIMIT:
+        raise RegistryError(f"the name {found[:20]}... is longer than {NAME_LIMIT} characters")
+    for character in found:
+        if character in "@,":
+            why = "which separates a version" if character == "@" else "which separates names in a list"
+            raise RegistryError(f"the name {found!r} contains {character!r}, {why}; choose another")
+        kind = unicodedata.category(character)
+        if kind in ("Cc", "Cs", "Zl", "Zp") or character in _BIDI:
+            raise RegistryError(
+                f"the name {found!r} contains an invisible control character (U+{ord(character):04X})"
+            )
+    return found
+
+
+def entry_from(fields: dict[str, Any], where: str = "") -> Entry:
+    """Return the entry with these fields. Raises RegistryError that names the field, after `where`."""
+    try:
+        return Entry.model_validate(fields)
+    except ValidationError as error:
+        mistakes = []
+        for detail in error.errors():
+            field = ".".join(str(part) for part in detail["loc"])
+            unknown = detail["type"] == "extra_forbidden"
+            mistakes.append(f"{field}: {'no such field' if unknown else detail['msg']}")
+        raise RegistryError(where + "; ".join(mistakes)) from None
+
+
+def read_file(path: str | Path) -> list[Entry]:
+    """Return the entries of an agents file. Raises RegistryError that names the file and the place."""
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RegistryError(f"{path}: cannot be read ({error.strerror})") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RegistryError(f"{path}: is not valid YAML: {' '.join(str(error).split())}") from None
+    agents = content.get("agents") if isinstance(content, dict) and len(content) == 1 else None
+    if not isinstance(agents, list) or not agents:
+        raise RegistryError(f"{path}: must hold one list, `agents:`, with an entry an agent")
+    entries = []
+    for number, fields in enumerate(agents, 1):
+        if not isinstance(fields, dict):
+            raise RegistryError(f"{path}: agent {number} must be a mapping that starts with `name:`")
+        called = f" ({fields['name']})" if isinstance(fields.get("name"), str) else ""
+        plain = {str(key).replace("-", "_"): value for key, value in fields.items()}
+        entries.append(entry_from(plain, f"{path}: agent {number}{called}: "))
+    return entries

@@ -1,0 +1,274 @@
+"""From what a user asks for to a frozen design and the agents and domains that it names."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agents.agent import Agent
+from agents.build import UnplayableError, build, refusal
+from agents.scripted import STRATEGIES, spec_of
+from agents.spec import Connection, Profile
+from arena.design import Design, DesignDomain, Player
+from arena.errors import UserError
+from arena.protocol import PROTOCOL_VERSION
+from arena.registry import Registry, costs_money
+from arena.store import Registration, Store
+from scenarios import catalogue
+from scenarios.domain import Domain
+from scenarios.draw import DRAW_VERSION, draw
+from scenarios.scenario import Role, Split
+
+
+class _DomainEntry(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    version: str | None = None
+    held_out: bool | None = None
+
+
+class Request(BaseModel):
+    """What to play: the fields of a design file, and of the command line's options.
+
+    An agent is a name, ``name@version``, or a player as :class:`Design` writes it; a domain is a name, a
+    path, or a mapping with its name. None: the default line-up.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    sellers: list[str | Player] | None = None
+    buyers: list[str | Player] | None = None
+    domains: list[str | _DomainEntry] | None = None
+    scenarios: int = Field(64, ge=1)
+    infeasible: int = Field(0, ge=0)
+    replicates: int = Field(1, ge=1)
+    opener: str = "alternate"
+    turns: int | None = Field(None, ge=1)
+    message_limit: int | None = Field(None, ge=1)
+    seed: int = Field(0, ge=0)
+    protocol: int = PROTOCOL_VERSION
+    draw: int = DRAW_VERSION
+
+
+@dataclass
+class Lineup:
+    """A design with all that is needed to play it."""
+
+    design: Design
+    agents: dict[str, Registration]
+    """By version."""
+    built: dict[str, Agent]
+    domains: dict[str, Domain]
+    notes: list[str] = field(default_factory=list)
+    """What was left out of a default line-up, and why."""
+
+    @property
+    def paid(self) -> list[str]:
+        """Names of agents that cost money."""
+        return [agent.name for agent in self.agents.values() if costs_money(agent)]
+
+
+def read_request(path: str | Path) -> Request:
+    """Return what a design file (YAML or JSON) asks for. Raises UserError that names the file."""
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: is neither YAML nor JSON: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: must be a mapping; arena designs --show HASH prints one")
+    return request_from(content, f"{path}: ")
+
+
+def request_from(fields: Mapping[str, Any], where: str = "") -> Request:
+    """Return the request with these fields. Raises UserError that names the field, after `where`."""
+    try:
+        return Request.model_validate(fields)
+    except ValidationError as error:
+        raise UserError(where + _mistakes(error)) from None
+
+
+def resolve(request: Request, store: Store, extra: Iterable[Domain] = ()) -> Lineup:
+    """Return the line-up that `request` means now.
+
+    `extra` are domains that a design file may name beside the bundled ones and those in the store.
+    Raises UserError with what to do for anything that cannot be played.
+    """
+    registry = Registry(store)
+    domains, held_out = _domains(request, store, extra)
+    notes: list[str] = []
+    sellers = _side(request.sellers, Role.SELLER, registry, store, domains, notes)
+    buyers = _side(request.buyers, Role.BUYER, registry, store, domains, notes)
+    agents = {agent.spec.version: agent for agent in (*buyers, *sellers)}
+    built = {version: _built(agent) for version, agent in agents.items()}
+
+    def players(side: Sequence[Registration]) -> tuple[Player, ...]:
+        return tuple(
+            Player(
+                name=agent.name,
+                version=agent.spec.version,
+                deterministic=built[agent.spec.version].deterministic,
+            )
+            for agent in side
+        )
+
+    shape = request.model_dump(exclude={"sellers", "buyers", "domains", "message_limit"})
+    if request.message_limit is not None:
+        shape["message_limit"] = request.message_limit
+    try:
+        design = Design(
+            sellers=players(sellers),
+            buyers=players(buyers),
+            domains=tuple(
+                DesignDomain(name=d.name, version=d.version, held_out=held_out[d.name]) for d in domains
+            ),
+            **shape,
+        )
+    except ValidationError as error:
+        raise UserError(_mistakes(error)) from None
+    _check(design, domains)
+    return Lineup(design, agents, built, {domain.version: domain for domain in domains}, notes)
+
+
+def _side(
+    wanted: Sequence[str | Player] | None,
+    role: Role,
+    registry: Registry,
+    store: Store,
+    domains: Sequence[Domain],
+    notes: list[str],
+) -> list[Registration]:
+    """Return who plays `role`. Who cannot play a domain is left out of a default line-up only."""
+    named = wanted is not None
+    agents = [_found(who, registry, store) for who in wanted] if wanted else registry.default(role)
+    if named and not agents:
+        raise UserError(f"name at least one {role.value}")
+    fit = []
+    for agent in agents:
+        refused = next((why for domain in domains if (why := refusal(agent.spec, domain))), None)
+        if refused is None:
+            fit.append(agent)
+        elif named:
+            raise UserError(f"{agent.name} cannot play this: {refused}")
+        else:
+            notes.append(f"{agent.name} is left out: {refused}")
+    _check_distinct(fit, role)
+    return fit
+
+
+def _found(who: str | Player, registry: Registry, store: Store) -> Registration:
+    if isinstance(who, str):
+        return registry.find(who)
+    known = [agent for agent in registry.known() if agent.spec.version == who.version]
+    called_so = [agent for agent in known if agent.name == who.name]
+    if known:
+        agent = (called_so or known)[-1]
+        if agent.withdrawn_at is not None:
+            raise UserError(f"{agent.full_name} is withdrawn: {agent.withdrawn_reason}")
+        return replace(agent, name=who.name)
+    # What was never registered is a strategy of the panel, as it is now or as it was when played.
+    spec = store.spec(who.version)
+    if spec is None and who.name in STRATEGIES:
+        spec = spec_of(who.name)
+    if spec is None or spec.version != who.version:
+        raise UserError(f"the design wants {who.full_name}, which is not known here: arena register it")
+    return Registration(who.name, spec, "both", Profile(), Connection(), "")
+
+
+def _check_distinct(agents: Sequence[Registration], role: Role) -> None:
+    seen: dict[str, str] = {}
+    for agent in agents:
+        version = agent.spec.version
+        if version in seen:
+            both = f"{seen[version]} and {agent.name}" if seen[version] != agent.name else agent.name
+            raise UserError(f"{both}: the same agent stands twice among the {role.value}s; name it once")
+        seen[version] = agent.name
+
+
+def _built(agent: Registration) -> Agent:
+    variable = agent.connection.api_key_env
+    if variable is not None and not os.environ.get(variable):
+        raise UserError(f"{agent.name} needs its key in the environment variable {variable}: export it")
+    try:
+        return build(agent.spec, agent.connection)
+    except UnplayableError as error:
+        raise UserError(f"{agent.name} cannot play: {error}") from error
+
+
+def _domains(
+    request: Request, store: Store, extra: Iterable[Domain]
+) -> tuple[list[Domain], dict[str, bool]]:
+    """Return the domains asked for, and which are held out."""
+    wanted = list(catalogue.bundled()) if request.domains is None else request.domains
+    offered = {domain.version: domain for domain in (*catalogue.bundled().values(), *extra)}
+    found: list[Domain] = []
+    held_out: dict[str, bool] = {}
+    for entry in wanted:
+        if isinstance(entry, str):
+            domain, override = _find_domain(entry), None
+        else:
+            override = entry.held_out
+            domain = _pinned_domain(entry, offered, store)
+        found.append(domain)
+        held_out[domain.name] = domain.held_out if override is None else override
+    if not found:
+        raise UserError("name at least one domain")
+    return found, held_out
+
+
+def _find_domain(text: str) -> Domain:
+    try:
+        return catalogue.find(text)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def _pinned_domain(entry: _DomainEntry, offered: Mapping[str, Domain], store: Store) -> Domain:
+    if entry.version is None:
+        return next((d for d in offered.values() if d.name == entry.name), None) or _find_domain(
+            entry.name
+        )
+    domain = offered.get(entry.version) or store.domains([entry.version]).get(entry.version)
+    if domain is None:
+        raise UserError(
+            f"the design wants version {entry.version} of domain {entry.name}, which is neither bundled "
+            "nor in this database: give its .yaml file with --domains"
+        )
+    return domain
+
+
+def _check(design: Design, domains: Sequence[Domain]) -> None:
+    if design.protocol != PROTOCOL_VERSION or design.draw != DRAW_VERSION:
+        raise UserError(
+            f"the design was made for protocol {design.protocol} and draw {design.draw}, and this "
+            f"release plays protocol {PROTOCOL_VERSION} and draw {DRAW_VERSION}: use the release that "
+            "made it"
+        )
+    pairs = [(seller, buyer) for seller in design.sellers for buyer in design.buyers]
+    if design.replicates > 1 and all(design.replicates_of(*pair) == 1 for pair in pairs):
+        raise UserError(
+            f"{design.replicates} replicates would all be the same match: every agent here is "
+            "deterministic. Ask for more --scenarios instead"
+        )
+    for domain in domains:
+        try:
+            draw(domain, Split.EVAL, 0)
+            if design.infeasible:
+                draw(domain, Split.EVAL, 0, feasible=False)
+        except ValueError as error:
+            raise UserError(str(error)) from error
+
+
+def _mistakes(error: ValidationError) -> str:
+    found = []
+    for detail in error.errors():
+        field = ".".join(str(part) for part in detail["loc"] if not str(part).startswith("_"))
+        message = "no such field" if detail["type"] == "extra_forbidden" else detail["msg"]
+        found.append(f"{field}: {message}" if field else message.removeprefix("Value error, "))
+    return "; ".join(dict.fromkeys(found))

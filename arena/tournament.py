@@ -1,0 +1,264 @@
+"""A tournament: plays what a design plans and the store does not hold yet, and commits as it goes.
+
+It can be killed at any moment: what is committed stays, and the next run of the same design plays the
+rest. One process writes; scripted pairs are played here or in worker processes, pairs with a language
+model on one event loop.
+"""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from agents.build import UnplayableError
+from arena.conversations import converse, waits
+from arena.errors import UserError
+from arena.ledger import Ledger
+from arena.lineup import Lineup
+from arena.play import briefs
+from arena.protocol import Ending
+from arena.schedule import Place, plan, planned
+from arena.store import Store
+from arena.workers import (
+    PLUGIN_TIMEOUT_S,
+    Batch,
+    Setup,
+    Share,
+    Stop,
+    Table,
+    WorkerDied,
+    play_in_processes,
+)
+from scenarios.draw import DrawError, draw
+from scenarios.scenario import Role, Split
+
+TRIES = 4
+"""A match is tried at most this often: once, and three times more after a void."""
+MORE_TRIES = 3
+"""What --retry-voids grants beyond the attempts made so far."""
+PAUSE_AFTER = 5
+"""An agent whose provider failed so many matches in a row plays no more in this run."""
+MATCHES_A_WORKER = 300
+"""A worker process is started for every so many matches, unless the user says how many."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a tournament is played; none of it changes what comes out."""
+
+    workers: int | None = None
+    """Processes for scripted pairs; None: as the cores and the number of matches suggest."""
+    concurrency: int = 16
+    """Matches with a language model that are under way at once."""
+    turn_timeout: float | None = None
+    retry_voids: bool = False
+
+
+@dataclass
+class Summary:
+    """What a run came to. planned = already + played + void + left."""
+
+    design: str
+    planned: int
+    already: int
+    """Scored before this run."""
+    played: int = 0
+    void: int = 0
+    """Tried as often as allowed, and void every time."""
+    withdrawn: int = 0
+    """Planned matches that were withdrawn; they are part of `left`."""
+    seconds: float = 0.0
+    void_attempts: Counter[str] = field(default_factory=Counter)
+    """In this run, by agent version."""
+    paused: dict[str, str] = field(default_factory=dict)
+    """Agents whose provider failed too often in a row, with its last words."""
+    interrupted: bool = False
+    trouble: str | None = None
+    """What ended the run early, beside an interruption."""
+
+    @property
+    def left(self) -> int:
+        """Matches that are neither scored nor given up as void."""
+        return self.planned - self.already - self.played - self.void
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was planned is scored."""
+        return self.planned == self.already + self.played
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `run-tournament --json` prints."""
+        keys = ("design", "planned", "already", "played", "void", "left")
+        return {**{key: getattr(self, key) for key in keys}, "seconds": round(self.seconds, 3)}
+
+
+class Tournament:
+    """One run of a line-up's design against a store."""
+
+    def __init__(self, store: Store, lineup: Lineup, settings: Settings | None = None) -> None:
+        """Look up what is played already; nothing is written before :meth:`run`."""
+        self._store, self._lineup = store, lineup
+        self._design = lineup.design
+        self.settings = settings or Settings()
+        scored, withdrawn, voids = store.places(self._design)
+        more = {place: tried + MORE_TRIES for place, tried in voids.items()}
+        self._tries = Counter(voids)
+        self._allowed = more if self.settings.retry_voids else {}
+        done = scored | withdrawn
+        unplayed = [place for place in plan(self._design) if place not in done]
+        todo = [place for place in unplayed if self._may_try(place)]
+        self.summary = Summary(
+            design=self._design.hash,
+            planned=planned(self._design),
+            already=len(scored),
+            void=len(unplayed) - len(todo),
+            withdrawn=len(withdrawn),
+        )
+        waiting = self._waiting_agents()
+        self._waits = {p for p in todo if {p.seller_version, p.buyer_version} & waiting}
+        self._queue = deque(place for place in todo if place in self._waits)
+        quick = [place for place in todo if place not in self._waits]
+        self._batches: deque[Batch] = deque(
+            tuple(places) for _, places in groupby(quick, key=lambda place: place.scenario)
+        )
+        self.quick, self.waiting = len(quick), len(self._waits)
+        self._stop = Stop()
+        self._failures: Counter[str] = Counter()
+
+    @property
+    def workers(self) -> int:
+        """Processes that scripted pairs are played in; 1 means this one."""
+        if self.settings.workers is not None:
+            return self.settings.workers
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return max(1, min(cores or 1, self.quick // MATCHES_A_WORKER))
+
+    def run(self, tick: Callable[[Summary], None] = lambda summary: None) -> Summary:
+        """Freeze the design, play what is left, and return what came of it.
+
+        `tick` is called often, in this thread. Returns early, with what was played committed, on
+        Ctrl-C or SIGTERM, when a worker process dies, and when a bug of the harness shows itself.
+        Raises UserError where an agent or a domain turns out to be unplayable.
+        """
+        begun = time.perf_counter()
+        specs = [agent.spec for agent in self._lineup.agents.values()]
+        self._store.add_design(self._design, specs, self._lineup.domains.values())
+        with self._interruptible(), Ledger(self._store) as ledger:
+
+            def pulse() -> None:
+                ledger.flush_if_due()
+                self.summary.seconds = time.perf_counter() - begun
+                tick(self.summary)
+
+            try:
+                self._play(ledger, pulse)
+            except WorkerDied:
+                self.summary.trouble = (
+                    "a worker process was killed, most likely for lack of memory; --workers sets how "
+                    "many there are"
+                )
+            except (UnplayableError, DrawError) as error:
+                raise UserError(str(error)) from error
+        self.summary.seconds = time.perf_counter() - begun
+        return self.summary
+
+    def _play(self, ledger: Ledger, pulse: Callable[[], None]) -> None:
+        for shares in self._shares():
+            for share in shares:
+                self._take(share, ledger)
+            pulse()
+        if self._queue and not self._stop.is_set():
+            concurrency = self.settings.concurrency
+            table = Table(self._setup())
+            asyncio.run(
+                converse(
+                    table, self._queue, concurrency, self._stop, lambda s: self._take(s, ledger), pulse
+                )
+            )
+
+    def _shares(self) -> Iterator[list[Share]]:
+        """Play the batches; a void place that may be tried again comes back at their end."""
+        if self.workers > 1 and self._batches:
+            yield from play_in_processes(self._setup(), self._batches, self.workers, self._stop)
+            return
+        table = Table(self._setup())
+        while self._batches and not self._stop.is_set():
+            share = table.play_batch(self._batches.popleft(), self._stop)
+            if share.left:
+                self._batches.appendleft(share.left)
+            yield [share]
+
+    def _setup(self) -> Setup:
+        agents = {v: (agent.spec, agent.connection) for v, agent in self._lineup.agents.items()}
+        return Setup(self._design, self._lineup.domains, agents, self.settings.turn_timeout)
+
+    def _waiting_agents(self) -> set[str]:
+        domain = next(iter(self._lineup.domains.values()))
+        told = briefs(domain, draw(domain, Split.EVAL, 0), self._design.rules)[Role.SELLER]
+        limit = self.settings.turn_timeout or PLUGIN_TIMEOUT_S
+        return {v for v, agent in self._lineup.built.items() if waits(agent, told, limit)}
+
+    def _may_try(self, place: Place) -> bool:
+        return self._tries[place] < max(TRIES, self._allowed.get(place, 0))
+
+    def _take(self, share: Share, ledger: Ledger) -> None:
+        """Count and keep what was played, and line up voids to be tried again."""
+        for place, row in share.rows:
+            if not Ending(row.ending).void:
+                ledger.add(share.scenario, row)
+                self.summary.played += 1
+                self._failures[row.seller_version] = self._failures[row.buyer_version] = 0
+                continue
+            ledger.add_void(share.scenario, row)
+            self._tries[place] += 1
+            at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
+            self.summary.void_attempts[at_fault] += 1
+            if row.ending == Ending.HARNESS_ERROR:
+                self.summary.trouble = f"a bug of bargaining-arena in match {row.key}: {row.detail}"
+                self._stop.set()
+            elif not self._may_try(place):
+                self.summary.void += 1
+            elif place in self._waits:
+                self._queue.append(place)
+            else:
+                self._batches.append((place,))
+            self._count_failure(at_fault, row.detail)
+
+    def _count_failure(self, version: str, detail: str) -> None:
+        """After too many failures in a row, take the agent's matches out of this run's queue."""
+        self._failures[version] += 1
+        if self._failures[version] == PAUSE_AFTER and version not in self.summary.paused:
+            self.summary.paused[version] = detail
+        if version in self.summary.paused:
+            kept = [p for p in self._queue if version not in (p.seller_version, p.buyer_version)]
+            self._queue.clear()
+            self._queue.extend(kept)
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C and SIGTERM end the run in good order; a second one ends it at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def interrupt(signum: int, frame: object) -> None:
+            if self.summary.interrupted:
+                raise KeyboardInterrupt
+            self.summary.interrupted = True
+            self._stop.set()
+
+        before = {number: signal.signal(number, interrupt) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)

@@ -1,0 +1,236 @@
+"""Playing matches: at one table in this process, or in several worker processes.
+
+A match depends on its place in the design alone, never on which process played it or when.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Generator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import connection, get_context
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple, Protocol
+
+from agents.agent import Agent, Brief
+from agents.build import build
+from agents.spec import AgentSpec, Connection
+from arena.design import Design
+from arena.drivers import run, run_async
+from arena.play import briefs, play
+from arena.record import Drawn, Played, drawn, played, utc_now
+from arena.schedule import MatchKey, Place
+from scenarios.domain import Domain
+from scenarios.draw import draw
+from scenarios.scenario import Role, Scenario, Split
+
+SHARE_S = 0.5
+"""A worker hands over what it has played at least this often, so that it can be committed."""
+CACHED_SCENARIOS = 256
+PLUGIN_TIMEOUT_S = 60.0
+"""A plug-in's turn, where the user set no limit."""
+MODEL_TIMEOUT_S = 1200.0
+"""A turn of a match with a language model, where the user set no limit: room for the retries that its
+provider's adapter makes."""
+
+Batch = tuple[Place, ...]
+"""Places of one scenario."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that a process needs to play a design's matches. Pickles; holds no secret."""
+
+    design: Design
+    domains: Mapping[str, Domain]
+    agents: Mapping[str, tuple[AgentSpec, Connection]]
+    turn_timeout: float | None = None
+
+
+class Share(NamedTuple):
+    """What came of a batch: its scenario, the matches played, and the places that are left."""
+
+    scenario: Drawn
+    rows: list[tuple[Place, Played]]
+    left: Batch
+
+
+class StopFlag(Protocol):
+    """Anything that says whether to stop."""
+
+    def is_set(self) -> bool:
+        """Return whether to stop as soon as possible."""
+        ...
+
+
+class Stop:
+    """A flag for one process that a signal handler may set: unlike an Event, it has no lock."""
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        """Ask for a stop."""
+        self._set = True
+
+    def is_set(self) -> bool:
+        """Return whether a stop was asked for."""
+        return self._set
+
+
+class Table:
+    """Where matches are played: agents and scenarios, made once for a process."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._agents: dict[str, Agent] = {}
+        self._scenario = lru_cache(CACHED_SCENARIOS)(self._draw)
+        self.worker = str(os.getpid())
+
+    def agent(self, version: str) -> Agent:
+        """Return the agent with this version. Raises agents.build.UnplayableError."""
+        if version not in self._agents:
+            self._agents[version] = build(*self._setup.agents[version])
+        return self._agents[version]
+
+    def scenario(self, place: Place) -> Scenario:
+        """Return the scenario at `place`."""
+        return self._scenario(place.scenario)[0]
+
+    def play_batch(self, batch: Batch, stop: StopFlag) -> Share:
+        """Play places of one scenario until all are played, SHARE_S has passed, or `stop` is set."""
+        rows: list[tuple[Place, Played]] = []
+        begun = time.perf_counter()
+        for number, place in enumerate(batch):
+            if stop.is_set() or time.perf_counter() - begun > SHARE_S:
+                return Share(self._drawn(batch[0]), rows, batch[number:])
+            rows.append((place, self.play(place)))
+        return Share(self._drawn(batch[0]), rows, ())
+
+    def play(self, place: Place) -> Played:
+        """Play one match in a plain loop. Main thread only where a plug-in takes part."""
+        key, game, agents = self._seated(place)
+        started_at, begun = utc_now(), time.perf_counter()
+        limit = self._setup.turn_timeout or PLUGIN_TIMEOUT_S
+        outcome = run(game, agents, key.rngs(), limit)
+        return played(key, outcome, started_at, time.perf_counter() - begun, self.worker)
+
+    async def play_async(self, place: Place) -> Share:
+        """Play one match on the running event loop."""
+        key, game, agents = self._seated(place)
+        started_at, begun = utc_now(), time.perf_counter()
+        limit = self._setup.turn_timeout or MODEL_TIMEOUT_S
+        outcome = await run_async(game, agents, key.rngs(), limit)
+        row = played(key, outcome, started_at, time.perf_counter() - begun, self.worker)
+        return Share(self._drawn(place), [(place, row)], ())
+
+    def _seated(self, place: Place) -> tuple[MatchKey, Any, dict[Role, Agent]]:
+        scenario, told = self._scenario(place.scenario)
+        key = place.key(self._setup.design, scenario.key)
+        agents = {
+            Role.SELLER: self.agent(place.seller_version),
+            Role.BUYER: self.agent(place.buyer_version),
+        }
+        return key, play(scenario, told, key.rules, key.cell.opener), agents
+
+    def _draw(self, scenario: tuple[str, int, bool]) -> tuple[Scenario, dict[Role, Brief]]:
+        version, number, feasible = scenario
+        domain = self._setup.domains[version]
+        found = draw(domain, Split.EVAL, number, feasible)
+        return found, briefs(domain, found, self._setup.design.rules)
+
+    def _drawn(self, place: Place) -> Drawn:
+        return drawn(self.scenario(place), self._setup.design.draw)
+
+
+class WorkerDied(Exception):
+    """A worker process ended by itself: killed from outside, or out of memory."""
+
+
+def play_in_processes(
+    setup: Setup, batches: deque[Batch], workers: int, stop: StopFlag
+) -> Generator[list[Share]]:
+    """Play `batches` in `workers` processes; yield what is finished, at the latest every SHARE_S.
+
+    Whoever iterates may add to `batches`. After `stop` is set, what the workers have finished is still
+    yielded. Raises WorkerDied, and whatever a worker raised outside a match.
+    """
+    context = get_context("spawn")
+    others = set(multiprocessing.active_children())
+    halt = context.Event()
+    with _without_interrupts():
+        pool = ProcessPoolExecutor(workers, context, _start, (setup, halt))
+        pending: set[Future[Share]] = {pool.submit(_play, batches.popleft())}
+    try:
+        while pending or (batches and not stop.is_set()):
+            while batches and len(pending) < 2 * workers and not stop.is_set():
+                pending.add(pool.submit(_play, batches.popleft()))
+            if stop.is_set():
+                halt.set()
+            finished, pending = wait(pending, SHARE_S, FIRST_COMPLETED)
+            shares = [future.result() for future in finished]
+            batches.extendleft(share.left for share in shares if share.left)
+            yield shares
+            if stop.is_set() and not finished:
+                break  # what runs on after half a second is a plug-in that may hang
+    except BrokenProcessPool as error:
+        raise WorkerDied(str(error)) from error
+    finally:
+        halt.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        _end(pending, others)
+
+
+def _end(pending: set[Future[Share]], others: set[BaseProcess]) -> None:
+    """End the workers that are still busy a moment after they were told to stop."""
+    wait(pending, SHARE_S)
+    if any(future.running() for future in pending):
+        for child in set(multiprocessing.active_children()) - others:
+            child.kill()
+
+
+_table: Table | None = None
+_halt: StopFlag | None = None
+
+
+def _start(setup: Setup, halt: StopFlag) -> None:
+    """Make this process a worker: it leaves signals to its parent, and ends when the parent does."""
+    global _table, _halt
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _table, _halt = Table(setup), halt
+
+
+def _play(batch: Batch) -> Share:
+    assert _table is not None
+    assert _halt is not None
+    return _table.play_batch(batch, _halt)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+@contextmanager
+def _without_interrupts() -> Generator[None]:
+    """Start processes that ignore Ctrl-C from their first moment: an ignored signal stays ignored in a
+    new process. It goes to the whole terminal group, and only the parent should answer it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers, and only it gets interrupts
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
