@@ -1,7 +1,7 @@
 """Whether an agent keeps to the interface: :func:`check_agent`, for anyone to run on his own agent.
 
 It rehearses short negotiations in both roles on a small and a full domain, against a partner that
-offers, talks and repeats itself, and looks at every reply. Language models are not rehearsed, since
+talks and offers by a script, and looks at every reply. Language models are not rehearsed, since
 every turn would cost money: for them only what needs no call is checked.
 """
 
@@ -227,8 +227,8 @@ def _play(mind: _Mind, opens: bool) -> list[tuple[Any, ...]]:
 def _turns(mind: _Mind, opens: bool) -> Iterator[tuple[Any, ...]]:
     """Yield the mind's replies, as (action, message, text), to a partner with a script.
 
-    The partner offers packages from its own point of view, talks on every third turn and repeats an
-    offer now and then. The rehearsal ends where a match would.
+    The partner talks on every third turn, and its offers get better for the agent term by term. The
+    rehearsal ends where a match would.
     """
     brief, history = mind.brief, list[Event]()
     standing: Package | None = None
@@ -237,7 +237,7 @@ def _turns(mind: _Mind, opens: bool) -> Iterator[tuple[Any, ...]]:
     for turn in range(brief.most_turns):
         for role in (brief.role, other) if opens else (other, brief.role):
             if role is other:
-                offer = None if turn % 3 == 1 else _partner_offer(brief, turn)
+                offer = None if turn % 3 == 0 else _partner_offer(brief, turn)
                 kind = ActionKind.TALK if offer is None else ActionKind.PROPOSE
                 history.append(Event(other, kind, offer, "Let us settle this."))
             else:

@@ -1,12 +1,13 @@
 """`arena scenarios audit`: whether a policy that does not bargain can beat the buyers."""
 
-import json
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from arena.commands.options import AsJson, Db, split_names
+from arena.commands.printing import add_row, new_table, print_json, print_table
 from arena.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,10 +30,8 @@ def audit(
         typer.Option(help="Buyers, separated by commas: names or module:object; the scripted panel."),
     ] = None,
     turn_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a turn, for plug-ins.")] = 60.0,
-    db: Annotated[
-        str | None, typer.Option(envvar="ARENA_DB", help="The database: a path or URL.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    db: Db = None,
+    as_json: AsJson = False,
 ) -> None:
     """Sell to every buyer by fixed policies, and say what share of the ceiling the best of them earns.
 
@@ -49,14 +48,9 @@ def audit(
     except DrawError as error:
         raise UserError(str(error)) from error
     if as_json:
-        typer.echo(json.dumps([_json(one) for one in audits], ensure_ascii=False, indent=2))
+        print_json([_json(one) for one in audits])
     else:
-        from rich.console import Console
-
-        # A pipe has no width; a table is better wide than cut.
-        console = Console()
-        console = console if console.is_terminal else Console(width=140)
-        console.print(_table(audits, len(played)), highlight=False)
+        print_table(_table(audits, len(played)))
 
 
 def _domains(names: str | None) -> "list[Domain]":
@@ -65,7 +59,7 @@ def _domains(names: str | None) -> "list[Domain]":
     if names is None:
         return list(bundled().values())
     try:
-        found = {name: find(name) for name in map(str.strip, names.split(",")) if name}
+        found = {name: find(name) for name in split_names(names) or ()}
     except ValueError as error:
         raise UserError(str(error)) from error
     if not found:
@@ -78,11 +72,8 @@ def _buyers(names: str | None, db: str | None) -> "dict[str, Agent]":
     from agents.scripted import PANEL_BUYERS
     from arena.commands.named import named_agent
 
-    wanted = names.split(",") if names is not None else PANEL_BUYERS
     found = {}
-    for name in (name.strip() for name in wanted):
-        if not name:
-            continue
+    for name in PANEL_BUYERS if names is None else split_names(names) or ():
         agent = named_agent(name, db)
         if agent.spec.kind == "model":
             raise UserError(f"{name} is a language model; the audit plays scripted agents and plug-ins")
@@ -111,27 +102,22 @@ def _json(one: "BuyerAudit") -> dict[str, Any]:
 
 
 def _table(audits: "Sequence[BuyerAudit]", domains: int) -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     first = audits[0]
-    title = (
+    table = new_table(
+        "buyer", *(f">{result.policy}" for result in first.policies), "best", ">of the gain", "verdict"
+    )
+    table.title_justify = "left"
+    table.title = (
         f"Share of the ceiling that fixed policies earn ({first.scenarios} scenarios of {domains} "
         f"domains; ceiling {first.ceiling:.3f}, no deal {first.walk_away / first.ceiling:.1%})"
     )
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
-    table.add_column("buyer")
-    for result in first.policies:
-        table.add_column(result.policy, justify="right")
-    table.add_column("best")
-    table.add_column("of the gain", justify="right")
-    table.add_column("")
     for one in audits:
-        table.add_row(
+        add_row(
+            table,
             one.buyer,
             *(f"{result.share:.1%}" for result in one.policies),
             one.best.policy,
             f"{one.best.gain_share:.1%}",
-            "exploitable" if one.exploitable else "",
+            "exploitable" if one.exploitable else None,
         )
     return table

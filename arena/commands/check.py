@@ -1,11 +1,12 @@
 """`arena check`: whether an agent keeps to the interface, answers, and has its key."""
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from arena.commands.options import AsJson, Db
+from arena.commands.printing import plain, print_json
 from arena.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,10 +21,8 @@ def check(
         str, typer.Argument(help="A registered name, a scripted strategy, or module:object.")
     ],
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that one turn may take.")] = 60.0,
-    db: Annotated[
-        str | None, typer.Option(envvar="ARENA_DB", help="The database: a path or URL.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    db: Db = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check an agent: conformance, one live turn, and whether its key is set (never its value).
 
@@ -39,7 +38,7 @@ def check(
         raise UserError(str(error)) from error
     report = _report(agent, registered, player, timeout)
     if as_json:
-        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        print_json(report)
     else:
         for line in _lines(report):
             typer.echo(line)
@@ -155,7 +154,7 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     if (live := report["live_turn"]) is not None:
         yield from _live_lines(live)
     for finding in report["findings"]:
-        yield f"found ({finding['check']}): {finding['problem']}"
+        yield f"found ({finding['check']}): {plain(finding['problem'])}"
     yield f"{len(report['findings']) or 'nothing'} found"
 
 
@@ -164,10 +163,10 @@ def _live_lines(live: dict[str, Any]) -> Iterator[str]:
     for attempt in live["attempts"]:
         if attempt["text"]:
             fault = f" ({attempt['fault']})" if attempt["fault"] else ""
-            yield f"  raw{fault}: {attempt['text']}"
+            yield f"  raw{fault}: {plain(attempt['text'])}"
     for channel in ("reasoning", "message"):
         if live[channel]:
-            yield f"  {channel}: {live[channel]}"
+            yield f"  {channel}: {plain(live[channel])}"
     yield f"  action: {live['action'] or 'none'}"
     for name, option in (live["terms"] or {}).items():
         yield f"    {name}: {option}"
