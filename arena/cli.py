@@ -2,16 +2,20 @@
 
 from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
 from arena.commands.agents import agents
+from arena.commands.check import check
 from arena.commands.designs import designs
+from arena.commands.leaderboard import leaderboard
+from arena.commands.matches import matches
 from arena.commands.prompt import prompt_app
 from arena.commands.register import register
 from arena.commands.run_tournament import run_tournament
 from arena.commands.scenarios import scenarios_app
+from arena.commands.show import show
+from arena.commands.standings import standings
 from arena.commands.withdraw import withdraw
 from arena.errors import UserError
 
@@ -19,9 +23,9 @@ from arena.errors import UserError
 class _Arena(TyperGroup):
     """Prints what a user can mend in a sentence, and exits with status 2."""
 
-    def invoke(self, context: click.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(context)
+            return super().invoke(ctx)
         except UserError as error:
             typer.echo(f"Error: {error}", err=True)
             raise typer.Exit(2) from None
@@ -62,8 +66,13 @@ GROUND = "What is bargained over, and how"
 
 app.command(rich_help_panel=AGENTS)(register)
 app.command(rich_help_panel=AGENTS)(agents)
+app.command(rich_help_panel=AGENTS)(check)
 app.command(rich_help_panel=AGENTS)(withdraw)
 app.command("run-tournament", rich_help_panel=TOURNAMENTS)(run_tournament)
 app.command(rich_help_panel=TOURNAMENTS)(designs)
+app.command(rich_help_panel=RECORD)(standings)
+app.command(rich_help_panel=RECORD)(leaderboard)
+app.command(rich_help_panel=RECORD)(matches)
+app.command(rich_help_panel=RECORD)(show)
 app.add_typer(scenarios_app, rich_help_panel=GROUND)
 app.add_typer(prompt_app, rich_help_panel=GROUND)

@@ -24,7 +24,7 @@ def new_table(*columns: str) -> "Table":
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        table.add_column(column.lstrip(">"), justify="right" if column[0] == ">" else "left")
+        table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
     return table
 
 

@@ -27,12 +27,15 @@ def plan_lines(tournament: Tournament, lineup: Lineup) -> Generator[str]:
     )
     yield f"  sellers: {_names(lineup, Role.SELLER)}"
     yield f"  buyers:  {_names(lineup, Role.BUYER)}"
+    alone = {p.version for p in design.sellers} & {p.version for p in design.buyers}
+    if alone:
+        yield f"  {len(alone)} of the pairs are an agent against itself, and marked so on the board"
     opener = {"alternate": "the opener alternates", "both": "each side opens once"}
     yield f"  rules:   {opener.get(design.opener, f'the {design.opener} opens')}; {turns}"
     if design.replicates > 1:
         yield (
-            f"  {design.replicates} replicates where a side plays by chance; deterministic pairs play one, "
-            "since every other would be the same"
+            f"  {design.replicates} replicates where a side plays by chance; deterministic pairs play "
+            "one, since every other would be the same"
         )
     for note in lineup.notes:
         yield f"  note: {plain(note)}"
