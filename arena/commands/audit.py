@@ -41,7 +41,8 @@ def audit(
     from arena.audit import audit as run_audit
     from scenarios.draw import DrawError
 
-    played, found = _domains(domains), _buyers(buyers, db)
+    played = _domains(domains)
+    found = _buyers(buyers, db, played)
     try:
         with _progress(len(played) * scenarios) as advance:
             audits = run_audit(found, played, scenarios, turn_timeout, advance)
@@ -67,8 +68,8 @@ def _domains(names: str | None) -> "list[Domain]":
     return list(found.values())
 
 
-def _buyers(names: str | None, db: str | None) -> "dict[str, Agent]":
-    from agents.build import UnplayableError, build
+def _buyers(names: str | None, db: str | None, domains: "Sequence[Domain]") -> "dict[str, Agent]":
+    from agents.build import UnplayableError, build, refusal
     from agents.scripted import PANEL_BUYERS
     from arena.commands.named import named_agent
 
@@ -77,6 +78,8 @@ def _buyers(names: str | None, db: str | None) -> "dict[str, Agent]":
         agent = named_agent(name, db)
         if agent.spec.kind == "model":
             raise UserError(f"{name} is a language model; the audit plays scripted agents and plug-ins")
+        if refused := next((why for domain in domains if (why := refusal(agent.spec, domain))), None):
+            raise UserError(refused)
         try:
             found[name] = build(agent.spec, agent.connection)
         except UnplayableError as error:
@@ -118,6 +121,6 @@ def _table(audits: "Sequence[BuyerAudit]", domains: int) -> "Table":
             *(f"{result.share:.1%}" for result in one.policies),
             one.best.policy,
             f"{one.best.gain_share:.1%}",
-            "exploitable" if one.exploitable else None,
+            "exploitable" if one.exploitable else "not exploitable",
         )
     return table

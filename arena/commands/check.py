@@ -28,15 +28,9 @@ def check(
 
     Exits with 0 when all is well, with 1 when something was found.
     """
-    from agents.build import UnplayableError, build
     from arena.commands.named import named_agent
 
-    registered = named_agent(agent, db)
-    try:
-        player = build(registered.spec, registered.connection)
-    except UnplayableError as error:
-        raise UserError(str(error)) from error
-    report = _report(agent, registered, player, timeout)
+    report = _report(agent, named_agent(agent, db), timeout)
     if as_json:
         print_json(report)
     else:
@@ -45,31 +39,47 @@ def check(
     raise typer.Exit(0 if report["ok"] else 1)
 
 
-def _report(name: str, registered: "Registration", player: "Agent", timeout: float) -> dict[str, Any]:
-    from agents.conformance import check_agent
-    from arena.drivers import alarm
-
-    findings = [
-        finding._asdict()
-        for finding in check_agent(player, slow_s=timeout, guard=lambda: alarm(timeout))
-    ]
+def _report(name: str, registered: "Registration", timeout: float) -> dict[str, Any]:
     key = _key(registered)
+    findings, live, deterministic = [], None, False
     if key is not None and not key["set"]:
+        # Without its key a model cannot even be made.
         problem = f"set the environment variable {key['variable']} to your key"
         findings.append({"check": "key", "problem": problem})
-    live = None if findings else _live_turn(player, registered, timeout)
+    else:
+        player = _built(registered)
+        deterministic = player.deterministic
+        findings = _conformance(player, timeout)
+        live = None if findings else _live_turn(player, registered, timeout)
     if live is not None and live["problem"] is not None:
         findings.append({"check": "live turn", "problem": live["problem"]})
     return {
         "agent": name,
         "kind": registered.spec.kind,
         "version": registered.spec.version,
-        "deterministic": player.deterministic,
+        "deterministic": deterministic,
         "ok": not findings,
         "findings": findings,
         "key": key,
         "live_turn": live,
     }
+
+
+def _built(registered: "Registration") -> "Agent":
+    from agents.build import UnplayableError, build
+
+    try:
+        return build(registered.spec, registered.connection)
+    except UnplayableError as error:
+        raise UserError(str(error)) from error
+
+
+def _conformance(player: "Agent", timeout: float) -> list[dict[str, str]]:
+    from agents.conformance import check_agent
+    from arena.drivers import alarm
+
+    found = check_agent(player, slow_s=timeout, guard=lambda: alarm(timeout))
+    return [finding._asdict() for finding in found]
 
 
 def _key(registered: "Registration") -> dict[str, Any] | None:
