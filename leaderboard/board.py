@@ -1,7 +1,5 @@
 """The board: every agent of a design with its score, interval, rank interval and completeness."""
 
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,15 +135,6 @@ def board(results: Results, role: Role = Role.SELLER) -> Board:
     )
 
 
-def display_names(design: Design, role: Role) -> list[str]:
-    """Return the names of one side, with the version where a name has two on the board."""
-    versions: dict[str, set[str]] = defaultdict(set)
-    for player in (*design.sellers, *design.buyers):
-        versions[player.name].add(player.version)
-    side: Sequence[Player] = design.sellers if role is Role.SELLER else design.buyers
-    return [p.full_name if len(versions[p.name]) > 1 else p.name for p in side]
-
-
 @dataclass(frozen=True)
 class _Sides:
     """The results as the agents of one role see them: axis A its agents, axis O their opponents."""
@@ -178,9 +167,9 @@ def _sides(results: Results, role: Role) -> _Sides:
     planned, void = results.planned_S_B_D, results.void_S_B_D
     return _Sides(
         players=players,
-        names=display_names(design, role),
+        names=list(design.names(role).values()),
         opponents=opponents,
-        against=display_names(design, role.other),
+        against=list(design.names(role.other).values()),
         table=tabulate(results, role),
         planned_A_O_D=planned if seller else planned.swapaxes(0, 1),
         void_A_O_D=void if seller else void.swapaxes(0, 1),

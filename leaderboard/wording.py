@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from shlex import quote
 
 from leaderboard.board import Board, Row
 from leaderboard.statistic import FEW_CLUSTERS, Estimate
@@ -64,7 +65,7 @@ def missing(row: Row) -> str:
 
 def fill_command(board: Board, database: str | None) -> str:
     """Return the command that plays what is missing."""
-    at = f" --db {database}" if database else ""
+    at = f" --db {quote(database)}" if database else ""
     return f"arena run-tournament --design {board.design.hash}{at}"
 
 

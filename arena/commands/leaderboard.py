@@ -1,0 +1,65 @@
+"""`arena leaderboard`: the board as a page in the browser."""
+
+import os
+import subprocess
+import sys
+from typing import Annotated
+
+import typer
+
+from arena.commands.options import Db, open_store
+
+ADDRESS = "127.0.0.1"
+"""Only this machine can open the page."""
+
+
+def leaderboard(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port on this machine.")] = 8501,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    db: Db = None,
+) -> None:
+    """Open the board as a page, with every match behind it. Ctrl-C ends it."""
+    from importlib.resources import files
+
+    open_store(db).close()
+    _need_free(port)
+    url = f"http://{ADDRESS}:{port}"
+    typer.echo(f"The board is at {url} (Ctrl-C ends it)")
+    command = [sys.executable, "-m", "streamlit", "run", str(files("leaderboard") / "app.py")]
+    for option, value in settings(port, browser).items():
+        command += [f"--{option}", value]
+    environment = os.environ | ({"ARENA_DB": db} if db else {})
+    server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        code = server.wait()
+    except KeyboardInterrupt:
+        server.terminate()
+        code = 0 if server.wait() <= 0 else 1
+    raise typer.Exit(code)
+
+
+def settings(port: int, browser: bool) -> dict[str, str]:
+    """Return Streamlit's settings: this machine only, and nothing is reported to anyone."""
+    return {
+        "server.address": ADDRESS,
+        "server.port": str(port),
+        "server.headless": "false" if browser else "true",
+        "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": "false",
+        "client.toolbarMode": "minimal",
+        "client.showErrorDetails": "none",
+        "theme.primaryColor": "#0072B2",
+    }
+
+
+def _need_free(port: int) -> None:
+    import socket
+
+    from arena.errors import UserError
+
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((ADDRESS, port))
+        except OSError:
+            raise UserError(f"port {port} is taken: choose another with --port") from None

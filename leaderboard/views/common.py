@@ -1,0 +1,116 @@
+"""What every page needs: the record, the design that the address names, and one way to fail."""
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from arena.design import Design
+from arena.errors import UserError
+from arena.store import Store, StoredDesign
+from leaderboard import markup, wording
+from leaderboard.board import Board, board
+from scenarios.scenario import Role
+
+log = logging.getLogger(__name__)
+
+
+def database() -> str | None:
+    """Return the database that ``-- --db`` or ARENA_DB names, or None for the default one."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--db")
+    given = parser.parse_known_args(sys.argv[1:])[0].db
+    return given or os.environ.get("ARENA_DB") or None
+
+
+def open_store() -> Store:
+    """Return the open record, never making one. Raises StoreError with what to do."""
+    return _opened(database())
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _opened(address: str | None) -> Store:
+    return Store.open(address, create=False)
+
+
+def board_of(store: Store, stored: StoredDesign, role: Role) -> Board:
+    """Return the board, computed once for a design, a role and a revision of the record."""
+    return _board(store, store.address, stored.design.hash, role.value, store.revision())
+
+
+@st.cache_resource(show_spinner="Computing the board…", max_entries=16)
+def _board(_store: Store, address: str, design: str, role: str, revision: int) -> Board:
+    return board(_store.results(_store.design(design).design), Role(role))
+
+
+def choose(
+    label: str,
+    options: Sequence[str],
+    parameter: str,
+    shown: Mapping[str, str] | None = None,
+) -> str:
+    """Let the reader choose; the address carries the choice, and the first option is its absence.
+
+    The address is the only state: a refresh, the back button and a copied link all show the same.
+    Raises UserError where the address asks for an option that there is not.
+    """
+    current = st.query_params.get(parameter, options[0])
+    if current not in options:
+        raise UserError(f"the address asks for {parameter} {current!r}, which is not here")
+    words = shown or {}
+    # The key changes with the address, so that no widget remembers what the address has left behind.
+    key = f"{parameter}={current}"
+    return st.selectbox(
+        label,
+        options,
+        index=options.index(current),
+        format_func=lambda option: words.get(option, option),
+        key=key,
+        on_change=_address_follows,
+        args=(key, parameter, options[0]),
+    )
+
+
+def _address_follows(key: str, parameter: str, absent: str) -> None:
+    picked = st.session_state[key]
+    st.query_params.pop("page", None)
+    if picked == absent:
+        st.query_params.pop(parameter, None)
+    else:
+        st.query_params[parameter] = picked
+
+
+def chosen_design(store: Store) -> StoredDesign:
+    """Return the design that the reader chose; the one run last at first."""
+    designs = {stored.design.hash: stored for stored in store.designs()}
+    if not designs:
+        store.design()  # raises: says what to do
+    given = st.query_params.get("design")
+    if given is not None and given not in designs:
+        raise UserError(f"there is no design {given} in {store.address}")
+    shown = {
+        key: f"{key} · {wording.when(stored.created_at)} · {_size(stored.design)}"
+        for key, stored in designs.items()
+    }
+    return designs[choose("Design", list(designs), "design", shown)]
+
+
+def _size(design: Design) -> str:
+    return f"{len(design.sellers)} × {len(design.buyers)}"  # noqa: RUF001
+
+
+def guarded(show: Callable[[], None]) -> None:
+    """Run a page. What goes wrong is told in a sentence; a traceback goes to the log alone."""
+    try:
+        show()
+    except UserError as error:
+        message = str(error)
+        st.warning(markup.plain(message[:1].upper() + message[1:]))
+        st.html(markup.link("To the board", "board"))
+    except Exception:
+        log.exception("a page failed")
+        st.error("This page failed. The window in which the leaderboard runs says why.")
+        st.html(markup.link("To the board", "board"))
