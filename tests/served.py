@@ -31,5 +31,5 @@ def smollm2() -> Iterator[str]:
     """Serve SmolLM2 for the session; yield its address."""
     if find_spec("xllamacpp") is None:
         pytest.skip("no server: pip install 'bargaining-arena[local]'")
-    with server(weights(), slots=1, threads=2) as address:
+    with server(weights(), slots=2, threads=1) as address:
         yield address

@@ -76,7 +76,7 @@ def scripted_api() -> Iterator[Api]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     api.address = f"http://127.0.0.1:{server.server_port}/v1"
     try:

@@ -11,28 +11,26 @@ from agents.spec import Connection
 from arena.answer import Answer, parse
 from arena.play import briefs
 from arena.protocol import Rules
-from scenarios.catalogue import find
-from scenarios.draw import draw
-from scenarios.scenario import Role, Split
+from scenarios.scenario import Role
+from tests.arena.protocol.flat import FLAT, SCENARIO
 from tests.served import MODEL
 
 pytestmark = pytest.mark.llm
 
 
 def test_constrained_answers_of_a_real_model_parse(smollm2: str) -> None:
-    domain = find("car_sale")
-    brief = briefs(domain, draw(domain, Split.EVAL, 0), Rules(turns=2))[Role.SELLER]
+    brief = briefs(FLAT, SCENARIO, Rules(turns=2))[Role.SELLER]
     connection, parsed = Connection(api_base=smollm2), 0
-    for seed in range(4):
-        spec = model_spec(MODEL, {"temperature": 0.7, "seed": seed, "max_tokens": 300}, structured=True)
+    for seed in range(3):
+        spec = model_spec(MODEL, {"temperature": 0.7, "seed": seed, "max_tokens": 160}, structured=True)
         answer = asyncio.run(
             complete(spec, connection, first_messages(brief), response_format_of(spec, brief))
         )
         assert answer.usage.input_tokens is not None
-        assert 1000 < answer.usage.input_tokens < 1600
+        assert 400 < answer.usage.input_tokens < 800
         assert answer.usage.output_tokens is not None
-        assert 0 < answer.usage.output_tokens <= 300
+        assert 0 < answer.usage.output_tokens <= 160
         assert answer.usage.cost_usd is None
-        assert (answer.fault == "cut_off") == (answer.usage.output_tokens == 300)
+        assert (answer.fault == "cut_off") == (answer.usage.output_tokens == 160)
         parsed += isinstance(parse(answer.text), Answer)
-    assert parsed >= 2
+    assert parsed >= 1
