@@ -130,6 +130,7 @@ class Tournament:
         self.quick, self.waiting = len(quick), len(self._waits)
         self._stop = Stop()
         self._failures: Counter[str] = Counter()
+        self._table = Table(self._setup())
 
     @property
     def workers(self) -> int:
@@ -175,10 +176,14 @@ class Tournament:
             pulse()
         if self._queue and not self._stop.is_set():
             concurrency = self.settings.concurrency
-            table = Table(self._setup())
             asyncio.run(
                 converse(
-                    table, self._queue, concurrency, self._stop, lambda s: self._take(s, ledger), pulse
+                    self._table,
+                    self._queue,
+                    concurrency,
+                    self._stop,
+                    lambda s: self._take(s, ledger),
+                    pulse,
                 )
             )
 
@@ -187,9 +192,8 @@ class Tournament:
         if self.workers > 1 and self._batches:
             yield from play_in_processes(self._setup(), self._batches, self.workers, self._stop)
             return
-        table = Table(self._setup())
         while self._batches and not self._stop.is_set():
-            share = table.play_batch(self._batches.popleft(), self._stop)
+            share = self._table.play_batch(self._batches.popleft(), self._stop)
             if share.left:
                 self._batches.appendleft(share.left)
             yield [share]
@@ -252,6 +256,8 @@ class Tournament:
                 raise KeyboardInterrupt
             self.summary.interrupted = True
             self._stop.set()
+            if self._table.busy:
+                raise KeyboardInterrupt
 
         before = {number: signal.signal(number, interrupt) for number in _SIGNALS}
         try:

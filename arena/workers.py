@@ -93,6 +93,8 @@ class Table:
         self._agents: dict[str, Agent] = {}
         self._scenario = lru_cache(CACHED_SCENARIOS)(self._draw)
         self.worker = str(os.getpid())
+        self.busy = False
+        """Whether a match is being played in a plain loop: a KeyboardInterrupt then ends just that."""
 
     def agent(self, version: str) -> Agent:
         """Return the agent with this version. Raises agents.build.UnplayableError."""
@@ -105,14 +107,24 @@ class Table:
         return self._scenario(place.scenario)[0]
 
     def play_batch(self, batch: Batch, stop: StopFlag) -> Share:
-        """Play places of one scenario until all are played, SHARE_S has passed, or `stop` is set."""
+        """Play places of one scenario until all are played, SHARE_S has passed, or `stop` is set.
+
+        A match that a KeyboardInterrupt ends is left to be played.
+        """
         rows: list[tuple[Place, Played]] = []
         begun = time.perf_counter()
-        for number, place in enumerate(batch):
-            if stop.is_set() or time.perf_counter() - begun > SHARE_S:
-                return Share(self._drawn(batch[0]), rows, batch[number:])
-            rows.append((place, self.play(place)))
-        return Share(self._drawn(batch[0]), rows, ())
+        try:
+            self.busy = True
+            while len(rows) < len(batch) and not stop.is_set():
+                place = batch[len(rows)]
+                rows.append((place, self.play(place)))
+                if time.perf_counter() - begun > SHARE_S:
+                    break
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.busy = False
+        return Share(self._drawn(batch[0]), rows, batch[len(rows) :])
 
     def play(self, place: Place) -> Played:
         """Play one match in a plain loop. Main thread only where a plug-in takes part."""

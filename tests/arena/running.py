@@ -1,0 +1,56 @@
+"""Running the real command, and reading a database without the project's own code."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+NOT_COMPARED = {"started_at", "seconds", "worker", "seller_latency_s", "buyer_latency_s"}
+"""Columns that may differ between two runs of one design."""
+
+
+def command(*arguments: object) -> list[str]:
+    """Return the command line of `arena` with these arguments."""
+    return [sys.executable, "-m", "tests.arena.entry_point", *map(str, arguments)]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return an environment in which the command finds the project and no database of the user's."""
+    plain = {name: value for name, value in os.environ.items() if name != "ARENA_DB"}
+    return plain | {"PYTHONPATH": str(ROOT)} | more
+
+
+def arena(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run `arena` to its end in the folder `cwd`."""
+    return subprocess.run(
+        command(*arguments),
+        cwd=cwd,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def rows(database: Path, table: str = "matches") -> dict[str, dict[str, Any]]:
+    """Return the whole rows of a table by key (and attempt), as they are committed now."""
+    if not database.exists():
+        return {}
+    with closing(sqlite3.connect(database, timeout=30)) as connection:
+        connection.row_factory = sqlite3.Row
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
+            return {}
+        found = connection.execute(f"SELECT * FROM {table}").fetchall()
+    return {f"{row['key']}{row['attempt'] if table == 'voids' else ''}": dict(row) for row in found}
+
+
+def outcomes(database: Path) -> dict[str, dict[str, Any]]:
+    """Return the matches by key without what may differ between two runs of one design."""
+    return {
+        key: {column: value for column, value in row.items() if column not in NOT_COMPARED}
+        for key, row in rows(database).items()
+    }

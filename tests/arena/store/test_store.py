@@ -1,0 +1,227 @@
+"""The store: what is committed stays as it was, and comes back as it went in."""
+
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.scripted import spec_of
+from agents.spec import Connection, Profile
+from arena.record import storable
+from arena.schedule import plan, plan_scenario, planned
+from arena.store import Filter, Registration, Store, StoreError
+from scenarios.scenario import Role
+from tests.arena.running import rows
+from tests.arena.store.matches import design, fill, freeze, row
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with Store.open(str(tmp_path / "arena.db")) as opened:
+        yield opened
+
+
+def test_a_committed_match_is_never_overwritten(store: Store, tmp_path: Path) -> None:
+    made = fill(store, design())
+    before = rows(tmp_path / "arena.db")
+    again = [match._replace(seller_utility=0.9, worker="2") for match in made]
+    assert store.add_matches(again) == 0
+    assert rows(tmp_path / "arena.db") == before
+    assert len(before) == len(made) == planned(design())
+
+
+def test_a_batch_is_stored_whole_or_not_at_all(store: Store, tmp_path: Path) -> None:
+    plan_of = design()
+    scenarios = freeze(store, plan_of)
+    good, bad = list(plan(plan_of))[:2]
+    unknown = row(plan_of, bad, scenarios[bad.scenario], scenario_key="0" * 32)
+    with pytest.raises(Exception, match="FOREIGN KEY"):
+        store.add_matches([row(plan_of, good, scenarios[good.scenario]), unknown])
+    assert rows(tmp_path / "arena.db") == {}
+
+
+def test_every_plan_and_key_agree(store: Store) -> None:
+    plan_of = design(infeasible=2, replicates=2, opener="both")
+    scenarios = freeze(store, plan_of)
+    from_places = {place.key(plan_of, scenarios[place.scenario].key).text for place in plan(plan_of)}
+    from_scenarios = {
+        key.text for scenario in scenarios.values() for _, _, key in plan_scenario(plan_of, scenario)
+    }
+    assert from_places == from_scenarios
+    assert len(from_places) == planned(plan_of)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"replicates": 3},
+        {"opener": "both"},
+        {"opener": "buyer", "turns": 4},
+        {"infeasible": 3, "seed": 2},
+    ],
+    ids=str,
+)
+def test_a_design_reads_its_own_matches_only(store: Store, settings: dict[str, object]) -> None:
+    """Matches of neighbouring designs lie in the same tables; each reads what it plans."""
+    neighbours = [design(), design(replicates=3, opener="both"), design(turns=4), design(seed=2)]
+    for other in neighbours:
+        fill(store, other)
+    plan_of = design(**settings)
+    fill(store, plan_of)
+    found = store.results(plan_of)
+    assert len(found.seller_M) == planned(plan_of)
+    scored, withdrawn, voids = store.places(plan_of)
+    assert (scored, withdrawn, voids) == (set(plan(plan_of)), set(), {})
+    assert found.planned_S_B_D.sum() == found.feasible_M.sum()
+    assert len(store.matches(Filter(design=plan_of))) == planned(plan_of)
+
+
+def test_columns_say_what_the_rows_say(store: Store) -> None:
+    plan_of = design(infeasible=1)
+    scenarios = freeze(store, plan_of)
+    places = list(plan(plan_of))
+    for number, place in enumerate(places):
+        utility, ending = number / 1000, "agreement" if number % 3 else "deadline"
+        changes = {"seller_utility": utility, "buyer_utility": 1 - utility, "ending": ending}
+        store.add_matches([row(plan_of, place, scenarios[place.scenario], **changes)])
+    found = store.results(plan_of)
+    order = np.argsort(found.seller_utility_M)
+    for number, at in enumerate(order):
+        place = places[number]
+        assert plan_of.sellers[found.seller_M[at]].version == place.seller_version
+        assert plan_of.buyers[found.buyer_M[at]].version == place.buyer_version
+        assert plan_of.domains[found.domain_M[at]].version == place.domain_version
+        assert found.seller_opens_M[at] == (place.opener == Role.SELLER)
+        assert found.feasible_M[at] == place.feasible
+        assert found.replicate_M[at] == place.replicate
+        assert found.deal_M[at] == bool(number % 3)
+        assert found.buyer_utility_M[at] == 1 - number / 1000
+    clusters = {(found.scenario_M[at], *places[n].scenario) for n, at in enumerate(order)}
+    assert len(clusters) == len({place.scenario for place in places})
+
+
+def test_withdrawn_matches_stay_visible_and_leave_the_results(store: Store) -> None:
+    plan_of = design()
+    first, *others = fill(store, plan_of)
+    store.withdraw_match(first.key, "played by mistake")
+    assert len(store.results(plan_of).seller_M) == len(others)
+    assert first.key not in {match.key for match in store.matches(Filter())}
+    shown = next(m for m in store.matches(Filter(withdrawn=True)) if m.key == first.key)
+    assert shown.withdrawn_reason == "played by mistake"
+    assert len(store.places(plan_of)[1]) == 1
+
+
+def test_void_cells_are_those_that_were_tried_in_vain(store: Store) -> None:
+    plan_of = design()
+    scenarios = freeze(store, plan_of)
+    one, two, *_ = places = list(plan(plan_of))
+    void = {"ending": "provider_error", "seller_utility": None, "buyer_utility": None, "deal": None}
+    for place in (one, one, two):
+        store.add_void(row(plan_of, place, scenarios[place.scenario], **void))
+    store.add_matches([row(plan_of, two, scenarios[two.scenario])])
+    assert store.places(plan_of)[2] == {one: 2}
+    assert store.results(plan_of).void_S_B_D.sum() == 1
+    attempts = [m.attempt for m in store.matches(Filter(), voids=True)]
+    assert sorted(attempts) == [1, 1, 2]
+    assert len(places) == planned(plan_of)
+
+
+def test_every_write_raises_the_revision(store: Store) -> None:
+    plan_of, seen = design(), [store.revision()]
+    made = fill(store, plan_of)
+    seen.append(store.revision())
+    store.withdraw_match(made[0].key, "why not")
+    seen.append(store.revision())
+    agent = Registration("a", spec_of("linear"), "both", Profile(), Connection(), "2026")
+    store.add_registrations([agent])
+    seen.append(store.revision())
+    assert seen == sorted(set(seen))
+    assert store.results(plan_of).revision == seen[-1]
+
+
+def test_readers_see_whole_batches_while_one_writes(store: Store, tmp_path: Path) -> None:
+    """WAL: a reader neither waits for the writer nor ever sees half of a transaction."""
+    plan_of = design(scenarios=16)
+    scenarios = freeze(store, plan_of)
+    made = [row(plan_of, place, scenarios[place.scenario]) for place in plan(plan_of)]
+    batch = 8
+    assert len(made) % batch == 0
+    seen: list[int] = []
+    done = threading.Event()
+
+    def read() -> None:
+        with Store.open(str(tmp_path / "arena.db"), create=False) as reader:
+            while not done.is_set():
+                seen.append(len(reader.results(plan_of).seller_M))
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    for start in range(0, len(made), batch):
+        store.add_matches(made[start : start + batch])
+        time.sleep(0.005)
+    done.set()
+    thread.join()
+    assert len(set(seen)) > 2
+    assert seen == sorted(seen)
+    assert all(count % batch == 0 for count in seen)
+
+
+def test_two_writers_wait_for_each_other(store: Store, tmp_path: Path) -> None:
+    plan_of = design(scenarios=16)
+    scenarios = freeze(store, plan_of)
+    made = [row(plan_of, place, scenarios[place.scenario]) for place in plan(plan_of)]
+
+    def write() -> None:
+        with Store.open(str(tmp_path / "arena.db")) as other:
+            for match in made:
+                other.add_matches([match])
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    for match in reversed(made):
+        store.add_matches([match])
+    thread.join()
+    assert len(rows(tmp_path / "arena.db")) == len(made)
+
+
+def test_scenarios_come_back_as_they_were_drawn(store: Store) -> None:
+    scenarios = freeze(store, design(infeasible=1))
+    back = store.scenarios(scenario.key for scenario in scenarios.values())
+    assert set(back.values()) == set(scenarios.values())
+
+
+def test_another_draw_of_a_stored_scenario_is_refused(store: Store) -> None:
+    from arena.record import drawn
+    from scenarios.draw import DRAW_VERSION
+
+    scenario = next(iter(freeze(store, design()).values()))
+    other = drawn(scenario, DRAW_VERSION)._replace(key="f" * 32)
+    with pytest.raises(StoreError, match="another release"):
+        store.add_scenarios([other])
+
+
+def test_pragmas(store: Store, tmp_path: Path) -> None:
+    fill(store, design())
+    with sqlite3.connect(tmp_path / "arena.db") as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_match_is_found_by_the_start_of_its_key(store: Store) -> None:
+    made = fill(store, design())
+    key = made[0].key
+    assert store.match(key).key == store.match(key[:12].upper()).key == key
+    with pytest.raises(StoreError, match="no match"):
+        store.match("g123")
+    with pytest.raises(StoreError, match="more than one"):
+        store.match("")
+
+
+def test_odd_text_is_storable(store: Store) -> None:
+    assert storable("a\ud800b\0c") == "a\\ud800b\\x00c"
+    assert storable("прайс 価格") == "прайс 価格"
