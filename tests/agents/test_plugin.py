@@ -81,7 +81,10 @@ def test_a_package_is_hashed_with_all_its_source(here: Path) -> None:
     (here / "pack" / "bot.py").write_text("from agents.scripted.anchors import Hardliner as Bot\n")
     first = plugin_spec("pack.bot:Bot")
     (here / "pack" / "inner" / "model.py").write_text("WEIGHT = 1\n")
-    assert plugin_spec("pack.bot:Bot").source_hash != first.source_hash
+    second = plugin_spec("pack.bot:Bot")
+    (here / "pack" / "inner" / "model.py").rename(here / "pack" / "inner" / "models.py")
+    third = plugin_spec("pack.bot:Bot")
+    assert len({spec.source_hash for spec in (first, second, third)}) == 3
 
 
 FORMS = """
@@ -175,7 +178,10 @@ def test_an_installed_module_carries_its_distribution() -> None:
     assert spec.distribution.startswith("bargaining-arena==")
 
 
-def test_a_folder_named_like_a_library_does_not_hide_it(here: Path) -> None:
-    (here / "json.py").write_text("raise RuntimeError('imported the wrong json')\n")
-    (here / "uses_json.py").write_text("import json\n" + FORMS)
-    assert plugin_spec("uses_json:Bot").source_hash is not None
+def test_a_file_named_like_a_library_does_not_hide_it(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    (here / "colorsys.py").write_text("raise RuntimeError('imported the wrong one')\n")
+    (here / "uses_it.py").write_text("import colorsys\n" + FORMS)
+    assert plugin_spec("uses_it:Bot").source_hash is not None

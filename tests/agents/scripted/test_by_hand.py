@@ -165,9 +165,11 @@ def test_logroller_takes_anything_acceptable_on_a_last_turn_and_nothing_below() 
 
 def test_stall_holds_out_until_time_may_run_out() -> None:
     told = brief((100,), (tuple(range(0, 101, 10)),), walk_away=0.3, turns=(3, 5))
-    replies = answers(build(spec_of("stall")), told, [(5,), (5,), (2,), (3,)])
-    assert [offered(reply)[0] for reply in replies[:3]] == [10, 10, 10]
-    assert accepts(replies[3])
+    replies = answers(build(spec_of("stall")), told, [(5,), (5,), (3,)])
+    assert [offered(reply)[0] for reply in replies[:2]] == [10, 10]
+    assert accepts(replies[2])
+    replies = answers(build(spec_of("stall")), told, [(5,), (5,), (2,), (2,), (2,)])
+    assert [offered(reply)[0] for reply in replies] == [10] * 5
 
 
 def test_fixed_asks_for_its_share_throughout() -> None:

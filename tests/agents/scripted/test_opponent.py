@@ -29,6 +29,26 @@ def test_frequency_model_by_hand() -> None:
     assert model.table()[1] == pytest.approx([0.5 / 1.1, 0.5 / 1.1 * 2 / 3])
 
 
+def test_trade_off_gives_first_what_gives_most_per_point() -> None:
+    # Ten points to spare: in the second term they buy 30 for the other side, in the first only 10.
+    mine, theirs = [[10, 0], [10, 0]], [[0.0, 10.0], [0.0, 30.0]]
+    assert best_for_other(mine, theirs, 10) == (0, 1)
+    assert best_for_other(mine, theirs, 0) == (1, 1)
+    assert best_for_other(mine, theirs, 20) == (0, 0)
+
+
+def test_trade_off_leaves_out_options_below_the_hull() -> None:
+    # The middle option gives 1 for 10 points, the last 10 for 30: the middle one only where the last
+    # costs too much, and then not at all, since it lies below the line between the others.
+    mine, theirs = [[30, 20, 0]], [[0.0, 1.0, 10.0]]
+    assert best_for_other(mine, theirs, 0) == (2,)
+    assert best_for_other(mine, theirs, 1) == (0,)
+
+
+def test_trade_off_takes_what_costs_nothing() -> None:
+    assert best_for_other([[10, 10, 3]], [[1.0, 2.0, 0.0]], 10) == (1,)
+
+
 tables = st.integers(1, 4).flatmap(
     lambda terms: st.lists(
         st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2, max_size=4),
