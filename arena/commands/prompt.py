@@ -1,12 +1,11 @@
 """`arena prompt show`: exactly what a language model is told on its first turn."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from arena.errors import UserError
-from scenarios.scenario import Role
 
 if TYPE_CHECKING:
     from agents.agent import Brief
@@ -22,7 +21,7 @@ def show(
         typer.Argument(help="A registered model, or a LiteLLM name such as anthropic/claude-sonnet-5."),
     ],
     scenario: Annotated[str, typer.Option(help="A scenario, such as car_sale/eval/12.")],
-    role: Annotated[Role, typer.Option(help="Which side it plays.")] = Role.SELLER,
+    role: Annotated[Literal["seller", "buyer"], typer.Option(help="Which side it plays.")] = "seller",
     turns: Annotated[
         int | None, typer.Option(min=1, help="Announce this many turns, as run-tournament --turns does.")
     ] = None,
@@ -67,14 +66,15 @@ def _spec(agent: str, db: str | None) -> "AgentSpec":
     return model_spec(agent)
 
 
-def _brief(label: str, role: Role, turns: int | None) -> "Brief":
+def _brief(label: str, role: str, turns: int | None) -> "Brief":
     from arena.play import briefs
     from arena.protocol import Rules
     from scenarios import catalogue
+    from scenarios.scenario import Role
 
     try:
         scenario = catalogue.scenario(label)
         domain = catalogue.find(label.rsplit("/", 2)[0].partition("@")[0])
     except ValueError as error:
         raise UserError(str(error)) from error
-    return briefs(domain, scenario, Rules(turns=turns))[role]
+    return briefs(domain, scenario, Rules(turns=turns))[Role(role)]

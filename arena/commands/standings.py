@@ -1,15 +1,14 @@
 """`arena standings`: the board of a design in the terminal."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from arena.commands.options import AsJson, Db, DesignHash, open_store
-from scenarios.scenario import Role
 
 
 def standings(
-    role: Annotated[Role, typer.Option(help="Whose board.")] = Role.SELLER,
+    role: Annotated[Literal["seller", "buyer"], typer.Option(help="Whose board.")] = "seller",
     design: DesignHash = None,
     db: Db = None,
     as_json: AsJson = False,
@@ -18,10 +17,11 @@ def standings(
     from arena.commands.printing import print_json
     from leaderboard.board import board
     from leaderboard.terminal import console, render
+    from scenarios.scenario import Role
 
     with open_store(db) as store:
         stored = store.design(design)
-        found = board(store.results(stored.design), role)
+        found = board(store.results(stored.design), Role(role))
     if as_json:
         print_json(found.to_json())
     else:
