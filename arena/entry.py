@@ -91,10 +91,11 @@ class Entry(BaseModel):
         if len(kinds) != 1:
             said = " and ".join(kinds) or "none of them"
             raise ValueError(f"give exactly one of scripted, model and plugin ({said} was given)")
-        given = self.model_fields_set
         if self.model is None:
-            for field in _MODEL_FIELDS & given:
-                if getattr(self, field) not in (None, {}, False):
+            for field in sorted(_MODEL_FIELDS & self.model_fields_set):
+                if getattr(self, field) != type(self).model_fields[field].get_default(
+                    call_default_factory=True
+                ):
                     raise ValueError(f"{field} is for models only")
         elif self.set:
             raise ValueError("set is for strategies and plug-ins; a model has sampling settings")

@@ -130,8 +130,10 @@ class Registry:
         scripted panel; each behaviour once."""
         panel = PANEL_SELLERS if role is Role.SELLER else PANEL_BUYERS
         agents = [agent for agent in self.current() if agent.role in (role.value, "both")]
-        once = {agent.spec.version: agent for agent in reversed([*agents, *map(scripted, panel)])}
-        return list(reversed(once.values()))
+        once: dict[str, Registration] = {}
+        for agent in (*agents, *map(scripted, panel)):
+            once.setdefault(agent.spec.version, agent)
+        return list(once.values())
 
     def _unknown(self, name: str) -> str:
         names = [*{agent.name for agent in self.current()}, *STRATEGIES]

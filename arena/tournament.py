@@ -134,7 +134,8 @@ class Tournament:
 
     @property
     def workers(self) -> int:
-        """Processes that scripted pairs are played in; 1 means this one."""
+        """Processes that pairs without a language model are played in; 1 means this one, if all are
+        scripted."""
         if self.settings.workers is not None:
             return self.settings.workers
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -169,6 +170,10 @@ class Tournament:
         self.summary.seconds = time.perf_counter() - begun
         return self.summary
 
+    def stop(self) -> None:
+        """End the run soon, in good order, as a signal would."""
+        self._stop.set()
+
     def _play(self, ledger: Ledger, pulse: Callable[[], None]) -> None:
         for shares in self._shares():
             for share in shares:
@@ -188,8 +193,12 @@ class Tournament:
             )
 
     def _shares(self) -> Iterator[list[Share]]:
-        """Play the batches; a void place that may be tried again comes back at their end."""
-        if self.workers > 1 and self._batches:
+        """Play the batches; a void place that may be tried again comes back at their end.
+
+        Plug-ins are always played in worker processes, where one that hangs or crashes holds nothing up.
+        """
+        kinds = {agent.spec.kind for agent in self._lineup.agents.values()}
+        if self._batches and (self.workers > 1 or "plugin" in kinds):
             yield from play_in_processes(self._setup(), self._batches, self.workers, self._stop)
             return
         while self._batches and not self._stop.is_set():
@@ -256,8 +265,6 @@ class Tournament:
                 raise KeyboardInterrupt
             self.summary.interrupted = True
             self._stop.set()
-            if self._table.busy:
-                raise KeyboardInterrupt
 
         before = {number: signal.signal(number, interrupt) for number in _SIGNALS}
         try:

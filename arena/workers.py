@@ -93,8 +93,7 @@ class Table:
         self._agents: dict[str, Agent] = {}
         self._scenario = lru_cache(CACHED_SCENARIOS)(self._draw)
         self.worker = str(os.getpid())
-        self.busy = False
-        """Whether a match is being played in a plain loop: a KeyboardInterrupt then ends just that."""
+        self._slow = {v for v, (spec, _) in setup.agents.items() if spec.kind == "plugin"}
 
     def agent(self, version: str) -> Agent:
         """Return the agent with this version. Raises agents.build.UnplayableError."""
@@ -107,23 +106,17 @@ class Table:
         return self._scenario(place.scenario)[0]
 
     def play_batch(self, batch: Batch, stop: StopFlag) -> Share:
-        """Play places of one scenario until all are played, SHARE_S has passed, or `stop` is set.
-
-        A match that a KeyboardInterrupt ends is left to be played.
-        """
+        """Play places of one scenario until all are played, SHARE_S has passed, or `stop` is set; a
+        match with a plug-in, which may take its time, is handed over by itself."""
         rows: list[tuple[Place, Played]] = []
         begun = time.perf_counter()
-        try:
-            self.busy = True
-            while len(rows) < len(batch) and not stop.is_set():
-                place = batch[len(rows)]
-                rows.append((place, self.play(place)))
-                if time.perf_counter() - begun > SHARE_S:
-                    break
-        except KeyboardInterrupt:
-            pass
-        finally:
-            self.busy = False
+        for place in batch:
+            slow = bool({place.seller_version, place.buyer_version} & self._slow)
+            if stop.is_set() or (rows and (slow or time.perf_counter() - begun > SHARE_S)):
+                break
+            rows.append((place, self.play(place)))
+            if slow:
+                break
         return Share(self._drawn(batch[0]), rows, batch[len(rows) :])
 
     def play(self, place: Place) -> Played:

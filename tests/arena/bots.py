@@ -40,27 +40,46 @@ class Hang(_Bot):
         raise AssertionError("unreachable")
 
 
-class Unreachable(_Bot):
-    """Its provider fails in the first `failures` matches, then works."""
+class Unreachable:
+    """Its provider fails in the first `failures` matches that were begun, then works.
+
+    A tournament begins one match before it plays any, to see whether replies are awaited.
+    """
+
+    deterministic = True
 
     def __init__(self, failures: int) -> None:
         self._failures = failures
 
-    def reply(self, view: View) -> Reply:
-        if calls["Unreachable"] <= self._failures:
-            raise ProviderError("connection refused")
-        return propose(self._best)
+    def begin(self, role: Role, brief: Any, rng: Random) -> Any:
+        calls["Unreachable"] += 1
+        best = tuple(row.index(max(row)) for row in brief.preferences.table)
+        return self.mind(best, calls["Unreachable"] <= self._failures)
+
+    def mind(self, best: tuple[int, ...], failing: bool) -> Any:
+        return _Mind(best, failing)
 
 
 class Awaited(Unreachable):
     """The same with a coroutine function, as a client of some service would have it."""
 
-    def begin(self, role: Role, brief: Any, rng: Random) -> Any:
-        calls["Unreachable"] += 1
-        return super().begin(role, brief, rng)
+    def mind(self, best: tuple[int, ...], failing: bool) -> Any:
+        return _AwaitedMind(best, failing)
 
-    async def reply(self, view: View) -> Reply:  # type: ignore[override]
-        return Unreachable.reply(self, view)
+
+class _Mind:
+    def __init__(self, best: tuple[int, ...], failing: bool) -> None:
+        self._best, self._failing = best, failing
+
+    def reply(self, view: View) -> Any:
+        if self._failing:
+            raise ProviderError("connection refused")
+        return propose(self._best)
+
+
+class _AwaitedMind(_Mind):
+    async def reply(self, view: View) -> Any:
+        return super().reply(view)
 
 
 class Crash(_Bot):

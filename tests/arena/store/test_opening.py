@@ -155,7 +155,7 @@ def test_where_it_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         Store.open("nowhere/x.db")
     with pytest.raises(StoreError, match="no database address"):
         Store.open("://x")
-    with pytest.raises(StoreError, match="there is no database at other.db"):
+    with pytest.raises(StoreError, match=r"there is no database at other\.db"):
         Store.open("other.db", create=False)
     assert not (tmp_path / "other.db").exists()
 

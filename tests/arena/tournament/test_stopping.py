@@ -1,0 +1,183 @@
+"""Stopped at any moment, by any means: the same command goes on where it stopped."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.arena.running import arena, command, environment, outcomes, rows
+
+TOURNAMENT = (
+    *("run-tournament", "--sellers", "boulware,random,logroller,micro_quantile"),
+    *("--buyers", "linear,tit_for_tat,conceder", "--domains", "coffee_import,road_freight,car_sale"),
+    *("--scenarios", "40", "--db", "arena.db", "--workers", "2"),
+)
+PLANNED = 4 * 3 * 3 * 40
+
+
+@pytest.fixture(scope="session")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory):
+    """Return what the tournament comes to when nothing interrupts it, and how long it takes."""
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    begun = time.monotonic()
+    done = arena(*TOURNAMENT, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["played"] == PLANNED
+    return outcomes(folder / "arena.db"), time.monotonic() - begun
+
+
+def start(folder: Path, *arguments: object) -> "subprocess.Popen[str]":
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command(*arguments), cwd=folder, env=environment(), stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process runs (one that only waits to be collected does not)."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == pid:
+                found.append(int(entry.name))
+    return found
+
+
+def wait_for(condition, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def kill_and_resume(folder: Path, kills: int, uninterrupted, seed: int) -> None:
+    """Kill the tournament at random moments, then let it finish; check what each run found."""
+    expected, duration = uninterrupted
+    moments, database = random.Random(seed), folder / "arena.db"
+    committed_at_kill = []
+    for _ in range(kills):
+        before = rows(database)
+        process = start(folder, *TOURNAMENT, "--json")
+        try:
+            process.wait(moments.uniform(0.1, duration))
+        except subprocess.TimeoutExpired:
+            workers = children(process.pid)
+            process.send_signal(signal.SIGKILL)
+        else:
+            workers = []
+        _, said = process.communicate()
+        wait_for(lambda workers=workers: not any(map(alive, workers)), 10)
+        after = rows(database)
+        assert {key: after[key] for key in before} == before, "a committed row was touched"
+        committed_at_kill.append(len(after))
+        counted = re.search(r"([\d,]+) played already", said)
+        if counted:
+            assert int(counted[1].replace(",", "")) == len(before)
+    before = rows(database)
+    done = arena(*TOURNAMENT, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["already"] == len(before)
+    assert report["played"] == PLANNED - len(before)
+    after = rows(database)
+    assert {key: after[key] for key in before} == before
+    assert outcomes(database) == expected
+    assert len(expected) == PLANNED
+    assert any(0 < count < PLANNED for count in committed_at_kill), committed_at_kill
+
+
+def test_killed_and_resumed(tmp_path: Path, uninterrupted) -> None:
+    kill_and_resume(tmp_path, 3, uninterrupted, seed=5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_at_twenty_random_moments(tmp_path: Path, uninterrupted, seed: int) -> None:
+    kill_and_resume(tmp_path, 5, uninterrupted, seed)
+
+
+def test_another_hash_seed_gives_equal_matches(tmp_path: Path, uninterrupted) -> None:
+    done = arena(*TOURNAMENT, cwd=tmp_path, PYTHONHASHSEED="12345")
+    assert done.returncode == 0, done.stderr
+    assert outcomes(tmp_path / "arena.db") == uninterrupted[0]
+
+
+SLOW = (
+    *("run-tournament", "--sellers", "slow", "--buyers", "hardliner", "--turns", "6"),
+    *("--domains", "car_sale", "--scenarios", "60"),
+)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_by_a_signal(tmp_path: Path, number: signal.Signals, workers: int) -> None:
+    assert arena("register", "slow", "--plugin", "tests.arena.bots:Slow", cwd=tmp_path).returncode == 0
+    process = start(tmp_path, *SLOW, "--workers", workers)
+    wait_for(lambda: len(rows(tmp_path / "arena.db")) > 3)
+    process.send_signal(number)
+    begun = time.monotonic()
+    said, progress = process.communicate(timeout=30)
+    assert time.monotonic() - begun < 10
+    assert process.returncode == 1, progress
+    assert "stopped before the end" in said
+    assert "run the same command again" in said
+    kept = len(rows(tmp_path / "arena.db"))
+    assert f"{kept} of 60 scored" in said
+    assert 3 < kept < 60
+    again = arena(*SLOW, "--json", "--workers", workers, cwd=tmp_path)
+    assert again.returncode == 0
+    assert (json.loads(again.stdout)["already"], json.loads(again.stdout)["left"]) == (kept, 0)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_plug_in_that_hangs_does_not_hold_up_a_stop(tmp_path: Path, workers: int) -> None:
+    done = arena("register", "hang", "--plugin", "tests.arena.bots:Hang", cwd=tmp_path)
+    assert done.returncode == 0
+    hanging = ("--sellers", "boulware,hang", "--buyers", "linear", "--scenarios", "2")
+    process = start(tmp_path, "run-tournament", *hanging, "--workers", workers)
+    # What was played beside it is committed while it hangs.
+    wait_for(lambda: len(rows(tmp_path / "arena.db")) > 0)
+    workers_there = children(process.pid)
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "stopped before the end" in said
+    wait_for(lambda: not any(map(alive, workers_there)), 10)
+
+
+def test_ctrl_c_reaches_the_whole_terminal_group(tmp_path: Path) -> None:
+    """A terminal sends the interrupt to the workers as well; only the parent answers it."""
+    assert arena("register", "slow", "--plugin", "tests.arena.bots:Slow", cwd=tmp_path).returncode == 0
+    process = subprocess.Popen(
+        command(*SLOW, "--workers", "2"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: len(rows(tmp_path / "arena.db")) > 3)
+    os.killpg(process.pid, signal.SIGINT)
+    said, progress = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "stopped before the end" in said
+    assert "Traceback" not in progress
