@@ -57,7 +57,7 @@ def response_format_of(spec: AgentSpec, brief: Brief) -> dict[str, Any] | None:
     """Return the schema that a model's answers are constrained by; None where they are free."""
     if not spec.structured:
         return None
-    return response_format(brief, spec.sampling.get("max_tokens", MAX_TOKENS))
+    return response_format(brief, spec.sampling.get("max_tokens", MAX_TOKENS), spec.model or "")
 
 
 class LanguageModelAgent:

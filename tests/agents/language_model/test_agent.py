@@ -41,16 +41,16 @@ def answer(action: str = "propose", message: str = "My best.", **extra: Any) -> 
     return json.dumps({"reasoning": "Aim high.", "message": message, "action": action, **extra})
 
 
-def match(api: Api, *answers: Any, timeout: float | None = None, **spec: Any) -> Outcome:
+def match(api: Api, *answers: Any, model: str = MODEL, **spec: Any) -> Outcome:
     """Play a model that opens as seller against the agreeable buyer."""
     api.answers = [chat(a) if isinstance(a, str) else a for a in answers]
     agents: dict[Role, Agent] = {
-        Role.SELLER: build(model_spec(MODEL, **spec), Connection(api_base=api.address)),
+        Role.SELLER: build(model_spec(model, **spec), Connection(api_base=api.address)),
         Role.BUYER: Agreeable(),
     }
     rules = Rules()
     game = play(SCENARIO, briefs(FLAT, SCENARIO, rules), rules, Role.SELLER)
-    return asyncio.run(run_async(game, agents, {role: Random(1) for role in Role}, timeout))
+    return asyncio.run(run_async(game, agents, {role: Random(1) for role in Role}))
 
 
 def test_a_match(api: Api) -> None:
@@ -118,12 +118,15 @@ def test_a_thinking_models_thoughts_are_its_reasoning(api: Api) -> None:
     assert outcome.turns[0].reasoning == "Long thoughts."
 
 
-def test_structured_answers_send_the_schema(api: Api) -> None:
-    outcome = match(api, answer(terms=OFFER), structured=True)
+@pytest.mark.parametrize("model", [MODEL, "openai/some-model"])
+def test_structured_answers_send_a_schema_that_the_server_takes(api: Api, model: str) -> None:
+    outcome = match(api, answer(terms=OFFER), model=model, structured=True)
     sent = api.requests[0]["response_format"]
     assert sent["type"] == "json_schema"
     schema = sent["json_schema"]["schema"]
-    assert schema["properties"]["terms"]["properties"]["rent"]["enum"] == ["$900", "$1,000", "$1,100"]
+    plain = schema["anyOf"][0] if model == MODEL else schema
+    assert plain["type"] == "object"
+    assert plain["properties"]["terms"]["properties"]["rent"]["enum"] == ["$900", "$1,000", "$1,100"]
     assert outcome.receipts[Role.SELLER]["schema"] is not None
     assert not api.requests[0].get("stream")
 

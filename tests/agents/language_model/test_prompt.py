@@ -190,18 +190,30 @@ def test_points(units: int, shown: str) -> None:
     assert points(units) == shown
 
 
-def test_the_schema_names_exactly_what_is_legal() -> None:
+@pytest.mark.parametrize("alternatives", [True, False])
+def test_the_schema_allows_exactly_what_the_rules_do(alternatives: bool) -> None:
     told = brief_of()
-    schema = answer_schema(told, 400)
-    terms = schema["properties"]["terms"]
+    schema = answer_schema(told, 400, alternatives)
+    forms = schema["anyOf"] if alternatives else [schema]
+    kinds = [kind for form in forms for kind in form["properties"]["action"]["enum"]]
+    assert kinds == list(ActionKind)
+    for form in forms:
+        assert form["additionalProperties"] is False
+        assert form["properties"]["message"]["maxLength"] == 400
+    terms = forms[0]["properties"]["terms"]
     assert {name: entry["enum"] for name, entry in terms["properties"].items()} == {
         term.name: list(term.options) for term in told.terms
     }
-    assert schema["additionalProperties"] is False
     assert terms["additionalProperties"] is False
-    assert schema["properties"]["action"]["enum"] == [kind.value for kind in ActionKind]
-    assert schema["properties"]["message"]["maxLength"] == 400
-    assert answer_schema(told, 9_000)["properties"]["message"]["maxLength"] == told.message_limit
+    if alternatives:
+        assert "terms" in forms[0]["required"]
+        assert "terms" not in forms[1]["properties"]
+
+
+def test_a_schema_never_allows_a_message_over_the_limit() -> None:
+    told = brief_of()
+    schema = answer_schema(told, 9_000, alternatives=False)
+    assert schema["properties"]["message"]["maxLength"] == told.message_limit
 
 
 def test_the_answers_that_the_prompt_shows_parse() -> None:
