@@ -16,7 +16,7 @@ KEYS = {"reasoning", "message", "action", "terms"}
 _CLOSING = {"<think>": "</think>", "<thinking>": "</thinking>", "<|channel>thought": "<channel|>"}
 _BRACE_OR_THINKING = re.compile(r"[{}]|<think>|<thinking>|<\|channel>thought\b")
 _STARTS_WITH_OBJECT = re.compile(r"\s*(```\w*\s*)?\{")
-_TAG = re.compile(r"<(/?)think(?:ing)?>")
+_TAG = re.compile(r"<(/?)think(?:ing)?>|<\|channel>thought\b")
 _ACTIONS = {kind.value: kind for kind in ActionKind}
 
 

@@ -21,10 +21,13 @@ from random import Random
 from agents.agent import Action, ActionKind, Agent, Negotiator, ProviderError, Reply, Usage, View
 from arena.play import Failure, Game, Outcome
 from arena.protocol import Ending, Fault
+from scenarios.canonical import canonical
 from scenarios.scenario import Role
 
 DETAIL_LIMIT = 500
 """Characters kept of an error's words."""
+_MOST = 2**50
+"""Above any real usage, and small enough that a database takes the sums over a match."""
 
 
 class Overrun(BaseException):
@@ -75,20 +78,22 @@ def _detail(error: BaseException) -> str:
 def checked(reply: object) -> Reply:
     """Return `reply` if it has the shape of a Reply. Raises TypeError or ValueError if not.
 
-    What passes can be judged and stored: the channels are text, the action is of a known kind, terms
-    are a plain dict or a sequence, usage and receipt are JSON.
+    What passes can be judged and stored, and no longer changes: the channels are plain text, the action
+    is of a known kind, terms are a plain dict or a sequence, usage is finite, the receipt plain JSON.
     """
     if not isinstance(reply, Reply):
         raise TypeError(f"reply() returned {type(reply).__name__}, not agents.agent.Reply")
-    for channel in (reply.message, reply.reasoning, reply.text or ""):
-        if not isinstance(channel, str):
-            raise TypeError(f"message, reasoning and text are strings, not {type(channel).__name__}")
+    reply.message, reply.reasoning = _plain_text(reply.message), _plain_text(reply.reasoning)
+    if reply.text is not None:
+        reply.text = _plain_text(reply.text)
     if reply.fault is not None:
         Fault(reply.fault)
-    if not isinstance(reply.usage, Usage | None) or not isinstance(reply.receipt, Mapping | None):
-        raise TypeError("usage is an agents.agent.Usage and receipt a mapping, or None")
-    if reply.usage or reply.receipt:
-        json.dumps([reply.usage, dict(reply.receipt or {})])
+    if reply.usage is not None:
+        reply.usage = _checked_usage(reply.usage)
+    if reply.receipt is not None:
+        if not isinstance(reply.receipt, Mapping):
+            raise TypeError("receipt is a mapping, or None")
+        reply.receipt = json.loads(canonical(dict(reply.receipt)))
     if reply.action is None:
         return reply
     if reply.text is not None:
@@ -100,6 +105,27 @@ def checked(reply: object) -> Reply:
             raise TypeError("terms are named by strings")
     reply.action = Action(ActionKind(kind), terms)
     return reply
+
+
+def _plain_text(channel: object) -> str:
+    """The channel as a plain str: a subclass may lie about its length."""
+    if not isinstance(channel, str):
+        raise TypeError(f"message, reasoning and text are strings, not {type(channel).__name__}")
+    return channel if type(channel) is str else str.__str__(channel)
+
+
+def _checked_usage(usage: object) -> Usage:
+    """The usage, if its numbers can be added up and stored."""
+    if not isinstance(usage, Usage):
+        raise TypeError("usage is an agents.agent.Usage, or None")
+    tokens = usage.input_tokens, usage.output_tokens
+    if not all(count is None or (type(count) is int and abs(count) < _MOST) for count in tokens):
+        raise ValueError("usage counts tokens in whole numbers")
+    if not all(
+        isinstance(amount, int | float | None) and abs(amount or 0) < _MOST for amount in usage[2:]
+    ):
+        raise ValueError("usage gives cost and latency as finite numbers")
+    return usage
 
 
 def run(
@@ -182,7 +208,12 @@ async def _ask(agent: Agent, minds: dict[Role, Negotiator], view: View, rng: Ran
         else:
             answer = begin_and_reply()
         return checked(await answer if inspect.isawaitable(answer) else answer)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # asked for from outside: the timeout, or the end of the run
         return failure(agent, error)
 
 

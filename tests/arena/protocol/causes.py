@@ -1,10 +1,12 @@
 """What can go wrong, as tables: what the seller does, and what it is."""
 # ruff: noqa: E501
 
+from asyncio import CancelledError
+from math import nan as NAN
 from time import perf_counter, sleep
 from typing import Any
 
-from agents.agent import Action, ActionKind, ProviderError, Reply, View, accept, propose
+from agents.agent import Action, ActionKind, ProviderError, Reply, Usage, View, accept, propose
 from arena.protocol import Ending, Fault
 from tests.arena.protocol.flat import Step, said, text
 
@@ -26,6 +28,15 @@ def hang_busy(view: View) -> Reply:
     while perf_counter() < end:
         pass
     return accept()
+
+
+class Escape(BaseException):
+    pass
+
+
+class Short(str):
+    def __len__(self) -> int:
+        return 0
 
 
 class Unprintable(Exception):
@@ -95,6 +106,7 @@ FAULTY: dict[str, tuple[Step, Fault]] = {
     "structured: a number of 5,000 digits": (propose((10**5_000, 1, 1)),                    F.UNKNOWN_OPTION),
     "structured: a float":                 (propose((1.0, 1, 1)),                           F.OPTION_NOT_TEXT),
     "structured: nothing named":           (propose((-1, -1, -1)),                          F.NO_TERMS),
+    "structured: a message that lies about its length": (propose((1, 1, 1), Short("x" * 3_000)), F.MESSAGE_TOO_LONG),
     "structured: 3,000-character message": (propose((1, 1, 1), "x" * 3_000),                F.MESSAGE_TOO_LONG),
 }
 
@@ -103,6 +115,9 @@ STOPS: dict[str, tuple[Step, str, Ending, float | None, float | None]] = {
     "plug-in exception":          (ValueError("lost"),                "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
     "plug-in StopIteration":      (StopIteration("done"),             "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
     "plug-in exits":              (SystemExit(3),                     "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
+    "plug-in's own BaseException": (Escape("out"),                    "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
+    "plug-in GeneratorExit":      (GeneratorExit(),                   "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
+    "plug-in cancels itself":     (CancelledError(),                  "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
     "plug-in unprintable error":  (Unprintable(),                     "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
     "plug-in hangs asleep":       (hang_asleep,                       "plugin",   E.FORFEIT_TIMEOUT,  0.0,    0.30),
     "plug-in hangs busy":         (hang_busy,                         "plugin",   E.FORFEIT_TIMEOUT,  0.0,    0.30),
@@ -119,6 +134,10 @@ STOPS: dict[str, tuple[Step, str, Ending, float | None, float | None]] = {
     "text that is bytes":         (garbage(Reply(text=b"{}")),        "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
     "fault of its own making":    (reply_with(fault="headache"),      "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
     "usage that is a string":     (reply_with(usage="12 tokens"),     "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
+    "usage of NaN dollars":       (reply_with(usage=Usage(1, 1, NAN, 1.0)), "plugin", E.FORFEIT_CODE, 0.0,    0.30),
+    "usage of half a token":      (reply_with(usage=Usage(0.5, 1)),   "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
+    "usage beyond a database":    (reply_with(usage=Usage(10**30)),   "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
+    "receipt with keys unlike":   (reply_with(receipt={"a": 1, 2: 3}), "plugin",  E.FORFEIT_CODE,     0.0,    0.30),
     "receipt that is no JSON":    (reply_with(receipt={"x": {1, 2}}), "plugin",   E.FORFEIT_CODE,     0.0,    0.30),
     "provider fails a model":     (ProviderError("503"),              "model",    E.PROVIDER_ERROR,   None,   None),
     "provider fails a plug-in":   (ProviderError("503"),              "plugin",   E.PROVIDER_ERROR,   None,   None),
@@ -135,6 +154,7 @@ FINE: dict[str, tuple[Step, ActionKind, tuple[int, ...] | None]] = {
     "JSON in thinking opened in the prompt":   (text(f"Hm {FIRST}\n</think>\n{SECOND}"),    ActionKind.PROPOSE, (2, -1, -1)),
     "JSON and thinking after it":              (text(f"{SECOND}<think>{FIRST}</think>"),    ActionKind.PROPOSE, (2, -1, -1)),
     "a channel of thought":                    (text(f"<|channel>thought\n{FIRST}<channel|>{SECOND}"), ActionKind.PROPOSE, (2, -1, -1)),
+    "a closing tag in a channel of thought":   (text(f"Hm. {SECOND}<|channel>thought\n</think><channel|>"), ActionKind.PROPOSE, (2, -1, -1)),
     "a thinking tag in a message":             (said("talk", message="<think>{</think>"),   ActionKind.TALK,    None),
     "code fence and prose around":             (text(f"Sure!\n```json\n{SECOND}\n```\nOk?"), ActionKind.PROPOSE, (2, -1, -1)),
     "braces in a message":                     (said("talk", message="{} {"),               ActionKind.TALK,    None),
