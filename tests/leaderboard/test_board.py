@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from synthetic import choose, design, play_all
 
 from leaderboard.board import board
 from leaderboard.cells import tabulate
 from scenarios.scenario import Role
+from tests.leaderboard.synthetic import choose, design, play_all
 
 ROW_KEYS = {
     "agent", "version", "role", "design", "score", "low", "high", "df", "clusters", "matches",

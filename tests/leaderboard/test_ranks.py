@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from synthetic import choose, design, play_all
 
 from leaderboard.board import board
 from leaderboard.cells import tabulate
 from leaderboard.ranks import critical_value, rank_intervals
 from leaderboard.statistic import estimate, score_weights
 from scenarios.scenario import Role
+from tests.leaderboard.synthetic import choose, design, play_all
 
 WEIGHT = score_weights(2, np.array([True, True, False]))
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rich.console import Console
-from synthetic import choose, design, play_all
 
 from leaderboard.board import board
 from leaderboard.terminal import Axis, render
 from scenarios.scenario import Role
+from tests.leaderboard.synthetic import choose, design, play_all
 
 SELLERS = (
     "boulware", "linear", "conceder", "tit_for_tat", "micro_quantile", "logroller", "hardliner",

@@ -1,0 +1,171 @@
+"""The pages without a browser: what they show, and that no address and no database breaks them."""
+
+import re
+from html import unescape
+from importlib.resources import files
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from arena.store import Filter, Store
+from leaderboard.board import board
+from tests.leaderboard.tournament import make_design, play_into
+
+APP = str(files("leaderboard") / "app.py")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A database with one complete design, and one where a seller has played half."""
+    path = tmp_path_factory.mktemp("pages") / "arena.db"
+    play_into(path, make_design(scenarios=4, infeasible=1))
+    other = make_design(scenarios=6, seed=3)
+    gone = other.sellers[0].version
+    play_into(path, other, skip=lambda p: p.seller_version == gone and p.number % 2)
+    return path
+
+
+@pytest.fixture
+def opened(path, monkeypatch):
+    """Open a page of that database at an address; no page may ever show a traceback."""
+    monkeypatch.setenv("ARENA_DB", str(path))
+    return visit
+
+
+def visit(**parameters: str) -> AppTest:
+    test = AppTest.from_file(APP, default_timeout=60)
+    for name, value in parameters.items():
+        test.query_params[name] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def shown(test: AppTest) -> str:
+    """All that a page says."""
+    parts = [element.proto.body for element in test.get("html")]
+    parts += [element.value for kind in ("markdown", "caption", "info", "warning", "error")
+              for element in getattr(test, kind)]  # fmt: skip
+    return "\n".join(part for part in parts if "<style>" not in part)
+
+
+def links(test: AppTest, view: str) -> list[dict[str, str]]:
+    found = re.findall(r'href="\?([^"]*)"', shown(test))
+    queries = [dict(p.split("=", 1) for p in unescape(query).split("&")) for query in found]
+    return [query for query in queries if query["view"] == view]
+
+
+def test_the_board_shows_every_row_of_the_newest_design(opened, path):
+    with Store.open(str(path)) as store:
+        found = board(store.results(store.design().design))
+    page = shown(opened())
+    for row in found.rows:
+        assert f">{row.agent}</td>" in page
+        assert f"{row.open.pooled.value:.3f}" in page
+    assert f"`{found.design.hash}`" in page
+    assert f"arena run-tournament --design {found.design.hash} --db" in page, "boulware lacks matches"
+
+
+def test_held_out_domains_and_buyers_have_boards_of_their_own(opened):
+    assert "Held out, reported apart: car\\_sale" in shown(opened(panel="held_out"))
+    buyers = shown(opened(role="buyer"))
+    assert "score against this seller" in buyers
+    assert ">linear</td>" in buyers
+
+
+def test_another_design_is_chosen_and_the_address_says_so(opened, path):
+    with Store.open(str(path)) as store:
+        newest, oldest = (stored.design.hash for stored in store.designs())
+    test = opened()
+    test.selectbox[0].select(oldest).run()
+    assert test.query_params["design"] in (oldest, [oldest])
+    assert f"`{oldest}`" in shown(test)
+    test.selectbox[0].select(newest).run()
+    assert "design" not in test.query_params
+    assert "Infeasible panel" in shown(opened(design=oldest))
+
+
+def test_from_a_row_to_its_matches_to_a_transcript(opened, path):
+    row = links(opened(), "matches")[0]
+    matches = opened(**row)
+    behind = links(matches, "match")
+    with Store.open(str(path)) as store:
+        expected = store.matches(Filter(design=store.design().design, sellers=[row["seller"]]))
+    assert {link["key"] for link in behind} == {match.key for match in expected}
+    first = expected[0]
+    page = shown(opened(**behind[[link["key"] for link in behind].index(first.key)]))
+    assert first.scenario in page
+    assert page.count('class="ba-turn') == first.turns
+    assert f"seller {first.seller_utility:.3f}" in page
+    assert "seller&#x27;s best" in page
+    others = {link["key"] for link in links(opened(view="match", key=first.key), "match")}
+    assert others, "the same cell by other sellers"
+
+
+def test_filters_narrow_the_list(opened, path):
+    with Store.open(str(path)) as store:
+        design = store.design().design
+        wanted = store.matches(Filter(design=design, domains=["car_sale"], ending="agreement"))
+        assert 0 < len(wanted) < len(store.matches(Filter(design=design)))
+    test = opened(view="matches", domain="car_sale", ending="agreement")
+    assert {link["key"] for link in links(test, "match")} == {match.key for match in wanted}
+
+
+def test_every_match_of_a_design_has_a_page(opened, path):
+    with Store.open(str(path)) as store:
+        found = store.matches(Filter(design=store.design().design))
+    for match in found[::9]:
+        assert match.key in shown(opened(view="match", key=match.key))
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ({"view": "nowhere"}, "no page"),
+        ({"view": "match"}, "names no match"),
+        ({"view": "match", "key": "ffff"}, "o match in"),
+        ({"view": "match", "key": "%"}, "o match in"),
+        ({"design": "0000"}, "no design"),
+        ({"view": "matches", "design": "0000"}, "no design"),
+        ({"view": "matches", "seller": "nobody"}, "not here"),
+        ({"view": "matches", "page": "99"}, "not here"),
+        ({"role": "auctioneer"}, "not here"),
+        ({"panel": "<script>alert(1)</script>"}, "not here"),
+    ],
+)
+def test_a_bad_link_says_what_is_wrong_and_leads_back(opened, address, says):
+    test = opened(**address)
+    assert says in test.warning[0].value
+    assert links(test, "board")
+    assert not test.error
+
+
+def test_without_a_database_it_says_how_to_get_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("ARENA_DB", str(tmp_path / "none.db"))
+    test = visit()
+    assert "arena run\\-tournament" in test.warning[0].value
+    assert not (tmp_path / "none.db").exists(), "looking must not create it"
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path, monkeypatch):
+    (tmp_path / "notes.txt").write_text("not a database, but long enough to be read as one" * 99)
+    monkeypatch.setenv("ARENA_DB", str(tmp_path / "notes.txt"))
+    assert "not a database" in visit().warning[0].value
+
+
+def test_an_empty_database_and_an_unplayed_design(tmp_path, monkeypatch):
+    path = tmp_path / "arena.db"
+    monkeypatch.setenv("ARENA_DB", str(path))
+    Store.open(str(path)).close()
+    assert "no design yet" in visit().warning[0].value
+    play_into(path, make_design(scenarios=2), skip=lambda place: True)
+    test = visit()
+    assert "Nothing is played yet" in test.info[0].value
+    assert "No scored match" in visit(view="matches").info[0].value
+
+
+def test_a_bug_of_ours_shows_a_sentence_and_no_traceback(opened, monkeypatch):
+    monkeypatch.setattr("leaderboard.views.common.open_store", lambda: 1 / 0)
+    test = opened()
+    assert "This page failed" in test.error[0].value
+    assert "ZeroDivisionError" not in shown(test)
