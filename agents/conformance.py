@@ -127,6 +127,9 @@ class _Mind:
             check_reply(answer, view)
         except IllegalReply as illegal:
             raise _Stop(illegal.check, illegal.problem) from None
+        except Exception as error:
+            words = f"the reply holds something that cannot be looked at ({type(error).__name__})"
+            raise _Stop("reply", words) from None
         return answer  # type: ignore[no-any-return]
 
 
@@ -145,8 +148,11 @@ class _Watch:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is not None and not isinstance(error, KeyboardInterrupt):
-            name = type(error).__name__
-            raise _Stop("reply", f"{self._where}() raised {name}: {error}") from error
+            try:
+                words = f"{type(error).__name__}: {error}"
+            except Exception:
+                words = f"{type(error).__name__}, whose str() fails"
+            raise _Stop("reply", f"{self._where}() raised {words}") from error
         if error is None and random.getstate() != self._state:
             raise _Stop(
                 "randomness",

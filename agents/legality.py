@@ -30,6 +30,10 @@ def check_reply(reply: Any, view: View) -> None:
         raise IllegalReply(
             "legality", f"a message of {len(reply.message)} characters; {limit} are allowed"
         )
+    if not reply.message.isascii() and any("\ud800" <= sign <= "\udfff" for sign in reply.message):
+        raise IllegalReply("legality", "the message holds half a surrogate pair, which is not text")
+    if reply.action is not None and reply.text is not None:
+        raise IllegalReply("reply", "a reply has an action or a text for the arena to read, not both")
     if reply.action is None:
         if not isinstance(reply.text, str) or not reply.text.strip():
             raise IllegalReply("reply", "a reply needs an action, or a text for the arena to read")

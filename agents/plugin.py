@@ -139,7 +139,7 @@ def _make(target: str, found: Any, parameters: Mapping[str, Any]) -> Any:
             raise PluginError(f"{target} is not an agent: it has no begin(role, brief, rng)")
         try:
             agent = found(**parameters)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PluginError(
                 f"{target} could not be made with parameters {canonical(dict(parameters))}: "
                 f"{type(error).__name__}: {error}"

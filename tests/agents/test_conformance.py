@@ -111,6 +111,15 @@ def leaves_python(mind: Mind, view: View) -> Reply:
     raise SystemExit(3)
 
 
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def raises_without_words(mind: Mind, view: View) -> Reply:
+    raise Unprintable
+
+
 def a_list(view: View) -> Any:
     return Reply(Action(ActionKind.PROPOSE, list(first(view))))  # type: ignore[arg-type]
 
@@ -127,6 +136,20 @@ BROKEN: list[tuple[str, Callable[..., Any], str, str]] = [
     ("message", lambda mind, view: propose(first(view), 7), "reply", "must be strings"),
     ("exception", raises, "reply", "reply() raised KeyError: 'price'"),
     ("exit", leaves_python, "reply", "reply() raised SystemExit: 3"),
+    ("unprintable", raises_without_words, "reply", "raised Unprintable, whose str() fails"),
+    (
+        "huge index",
+        lambda mind, view: propose((10**5_000, *first(view)[1:])),
+        "reply",
+        "cannot be looked at",
+    ),
+    (
+        "both",
+        lambda mind, view: Reply(Action(ActionKind.PROPOSE, first(view)), text="{}"),
+        "reply",
+        "not both",
+    ),
+    ("half", lambda mind, view: propose(first(view), "\ud83d"), "legality", "half a surrogate pair"),
     ("long", lambda mind, view: propose(first(view), "x" * 2_001), "legality", "2000 are allowed"),
     ("index", lambda mind, view: propose((99, *first(view)[1:])), "legality", "99 is no option index"),
     ("bool", lambda mind, view: propose((True, *first(view)[1:])), "legality", "True is no option"),

@@ -108,6 +108,9 @@ made_of_nothing = lambda: None
 
 def fails():
     raise RuntimeError("no weights")
+
+def leaves():
+    raise SystemExit(3)
 """
 
 
@@ -130,6 +133,7 @@ def test_a_class_a_factory_and_an_agent_will_do(here: Path, name: str) -> None:
         ("forms:number", {}, "forms:number is not an agent: it has no begin"),
         ("forms:made_of_nothing", {}, "forms:made_of_nothing is not an agent: it has no begin"),
         ("forms:fails", {}, "could not be made with parameters {}: RuntimeError: no weights"),
+        ("forms:leaves", {}, "could not be made with parameters {}: SystemExit: 3"),
         ("forms:Bot", {"pace": 2}, 'could not be made with parameters {"pace":2}: TypeError'),
         ("forms:ready", {"pace": 2}, "is an agent already made, so it takes no parameters"),
         ("forms:factory", {"pace": float("nan")}, "must be plain JSON values"),
