@@ -7,7 +7,7 @@ from collections.abc import Callable
 from random import Random
 
 from agents.agent import Agent, Brief
-from arena.drivers import Overrun, alarm
+from arena.drivers import alarm
 from arena.schedule import Place
 from arena.workers import Share, StopFlag, Table
 from scenarios.scenario import Role
@@ -22,7 +22,9 @@ def waits(agent: Agent, brief: Brief, limit: float) -> bool:
         with alarm(limit):
             mind = agent.begin(Role.SELLER, brief, Random(0))
         return inspect.iscoroutinefunction(getattr(mind, "reply", None))
-    except (Exception, Overrun):
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever an agent's code may raise, an exit included
         return False  # it fails in its matches too, where that is its forfeit
 
 
