@@ -92,6 +92,8 @@ class Played(NamedTuple):
     buyer_cost_usd: float | None
     buyer_latency_s: float | None
     buyer_faults: int
+    turn_timeout_s: float | None
+    """What one turn might take; None where nothing was limited."""
     started_at: str
     seconds: float
     worker: str
@@ -99,7 +101,14 @@ class Played(NamedTuple):
     transcript: bytes
 
 
-def played(key: MatchKey, outcome: Outcome, started_at: str, seconds: float, worker: str) -> Played:
+def played(
+    key: MatchKey,
+    outcome: Outcome,
+    started_at: str,
+    seconds: float,
+    worker: str,
+    turn_timeout: float | None = None,
+) -> Played:
     """Return the row of a finished match. `seconds` is its wall-clock time."""
     cell, rules = key.cell, key.rules
     return Played(
@@ -121,6 +130,7 @@ def played(key: MatchKey, outcome: Outcome, started_at: str, seconds: float, wor
         len(outcome.turns),
         *spent(outcome.turns, Role.SELLER),
         *spent(outcome.turns, Role.BUYER),
+        turn_timeout,
         started_at,
         seconds,
         worker,

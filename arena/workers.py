@@ -123,9 +123,10 @@ class Table:
         """Play one match in a plain loop. Main thread only where a plug-in takes part."""
         key, game, agents = self._seated(place)
         started_at, begun = utc_now(), time.perf_counter()
-        limit = self._setup.turn_timeout or PLUGIN_TIMEOUT_S
+        plugin = any(agent.spec.kind == "plugin" for agent in agents.values())
+        limit = (self._setup.turn_timeout or PLUGIN_TIMEOUT_S) if plugin else None
         outcome = run(game, agents, key.rngs(), limit)
-        return played(key, outcome, started_at, time.perf_counter() - begun, self.worker)
+        return played(key, outcome, started_at, time.perf_counter() - begun, self.worker, limit)
 
     async def play_async(self, place: Place) -> Share:
         """Play one match on the running event loop."""
@@ -133,7 +134,7 @@ class Table:
         started_at, begun = utc_now(), time.perf_counter()
         limit = self._setup.turn_timeout or MODEL_TIMEOUT_S
         outcome = await run_async(game, agents, key.rngs(), limit)
-        row = played(key, outcome, started_at, time.perf_counter() - begun, self.worker)
+        row = played(key, outcome, started_at, time.perf_counter() - begun, self.worker, limit)
         return Share(self._drawn(place), [(place, row)], ())
 
     def _seated(self, place: Place) -> tuple[MatchKey, Any, dict[Role, Agent]]:

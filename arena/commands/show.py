@@ -50,6 +50,7 @@ def _json(
             for name, point in _points(scenario).items()
         },
         "detail": row.detail,
+        "turn_timeout_s": row.turn_timeout_s,
         "started_at": row.started_at,
         "seconds": row.seconds,
         "receipts": store.receipts(row),

@@ -60,6 +60,7 @@ class Listed(NamedTuple):
     buyer_cost_usd: float | None
     buyer_latency_s: float | None
     buyer_faults: int
+    turn_timeout_s: float | None
     started_at: str
     seconds: float
     worker: str

@@ -135,6 +135,7 @@ class _PlayedColumns(SQLModel):
     buyer_cost_usd: float | None
     buyer_latency_s: float | None
     buyer_faults: int
+    turn_timeout_s: float | None
     started_at: str = Field(max_length=32)
     seconds: float
     worker: str = Field(sa_type=Text)

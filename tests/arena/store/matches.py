@@ -75,6 +75,7 @@ def row(plan_of: Design, place: Place, scenario: Scenario, **changes: object) ->
         buyer_cost_usd=None,
         buyer_latency_s=None,
         buyer_faults=0,
+        turn_timeout_s=None,
         started_at="2026-11-29T12:00:00.000000+00:00",
         seconds=0.001,
         worker="1",

@@ -113,6 +113,7 @@ def _played() -> list[sa.Column[Any]]:
         sa.Column("buyer_utility", sa.Float()),
         sa.Column("turns", sa.Integer(), nullable=False),
         *sides,
+        sa.Column("turn_timeout_s", sa.Float()),
         sa.Column("started_at", sa.String(32), nullable=False),
         sa.Column("seconds", sa.Float(), nullable=False),
         sa.Column("worker", sa.Text(), nullable=False),
