@@ -1,5 +1,7 @@
 """What a tournament says: its plan, its progress, and three lines at the end."""
 
+import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Generator
@@ -64,7 +66,9 @@ def closing_lines(summary: Summary, lineup: Lineup, database: str) -> list[str]:
     scored = summary.already + summary.played
     rate = f" in {_duration(summary.seconds)}" if summary.played else ""
     already = f" ({summary.already:,} were there already)" if summary.already else ""
-    at = "" if database == "arena.db" else f" --db {database}"
+    # A password is not shown, so an address with one has to come from ARENA_DB anyway.
+    told = database == "arena.db" or "ARENA_DB" in os.environ
+    at = "" if told else f" --db {shlex.quote(database)}"
     needs = attention(summary, lineup)
     if summary.left > summary.withdrawn:
         following = "run the same command again: it goes on where it stopped"

@@ -21,7 +21,11 @@ def command(*arguments: object) -> list[str]:
 def environment(**more: str) -> dict[str, str]:
     """Return an environment in which the command finds the project and no database of the user's."""
     plain = {name: value for name, value in os.environ.items() if name != "ARENA_DB"}
-    return plain | {"PYTHONPATH": str(ROOT)} | more
+    return (
+        plain
+        | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [plain.get("PYTHONPATH")])])}
+        | more
+    )
 
 
 def arena(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:

@@ -444,3 +444,26 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
 
 def test_version() -> None:
     assert re.fullmatch(r"arena \d+\.\d+\.\d+\n", invoke("--version"))
+
+
+def _documented(name: str) -> list[str]:
+    """Return the keys that docs/tournaments.md lists first under a command's name."""
+    page = (ROOT / "docs" / "tournaments.md").read_text()
+    _, after = page.split(f"\n`{name}`", 1)
+    return re.findall(r'"(\w+)"', after[: after.index("}")])
+
+
+def test_the_documented_json_keys_are_those_printed() -> None:
+    printed = {"run-tournament --json": json.loads(invoke(*SMALL, "--json"))}
+    first = json.loads(invoke("matches", "--json").splitlines()[0])
+    printed["matches --json"] = first
+    printed["designs --json"] = json.loads(invoke("designs", "--json"))[0]
+    printed["standings --json"] = json.loads(invoke("standings", "--json"))[0]
+    printed["agents --json"] = json.loads(invoke("agents", "--json"))[0]
+    for name, content in printed.items():
+        assert list(content) == _documented(name), name
+    shown = json.loads(invoke("show", first["key"], "--json"))
+    assert list(shown["turns"][0]) == _documented("show KEY --json")
+    page = (ROOT / "docs" / "tournaments.md").read_text()
+    for key in shown.keys() - first.keys():
+        assert f"`{key}`" in page
