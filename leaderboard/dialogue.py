@@ -99,4 +99,4 @@ def terms_table(replay: Replay) -> str:
 
 def _share(got: float | None, most: float) -> str:
     shown = NONE if got is None else f"{got:.3f}"
-    return f'{shown} <span class="soft">/ {most:.3f}</span>'
+    return f'{shown}<br><span class="soft">of {most:.3f}</span>'

@@ -65,8 +65,8 @@ def _pooled_marks(shown: pd.DataFrame, colour: str, y: alt.Y, x: alt.X, low: alt
         y=y, href="href:N", tooltip=["agent", *_HINT, alt.Tooltip("rank:N", title="rank (open domains)")]
     )
     return [
-        base.mark_rule(strokeWidth=5, yOffset=-6, opacity=0.45, color=colour).encode(x=low, x2="high:Q"),
-        base.mark_point(filled=True, size=130, yOffset=-6, opacity=1, color=colour).encode(x=x),
+        base.mark_rule(strokeWidth=9, yOffset=-6, opacity=0.4, color=colour).encode(x=low, x2="high:Q"),
+        base.mark_point(filled=True, size=60, yOffset=-6, opacity=1, color=colour).encode(x=x),
         base.mark_text(align="left", dx=12, fontSize=12, color=palette.ANCHOR).encode(
             x=alt.value("width"), text="place:N"
         ),

@@ -1,6 +1,7 @@
 """`arena leaderboard`: the board as a page in the browser."""
 
 import os
+import signal
 import subprocess
 import sys
 from typing import Annotated
@@ -29,13 +30,24 @@ def leaderboard(
     for option, value in settings(port, browser).items():
         command += [f"--{option}", value]
     environment = os.environ | ({"ARENA_DB": db} if db else {})
+    raise typer.Exit(_serve(command, environment))
+
+
+def _serve(command: list[str], environment: dict[str, str]) -> int:
+    """Run the server until it ends, or until Ctrl-C or SIGTERM ends it. Returns the exit code."""
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, _interrupt)
     server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     try:
-        code = server.wait()
+        return server.wait()
     except KeyboardInterrupt:
         server.terminate()
-        code = 0 if server.wait() <= 0 else 1
-    raise typer.Exit(code)
+        server.wait()
+        return 0
+
+
+def _interrupt(signum: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def settings(port: int, browser: bool) -> dict[str, str]:

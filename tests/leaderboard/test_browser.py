@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
@@ -49,12 +50,18 @@ def wait_for(url: str, seconds: float = 60) -> None:
     raise AssertionError(f"nothing answers at {url}")
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """`arena leaderboard` on a small database; ended by Ctrl-C, after which it must exit cleanly."""
-    path = tmp_path_factory.mktemp("browser") / "arena.db"
-    play_into(path, make_design(scenarios=5))
-    url = f"http://127.0.0.1:{(port := free_port())}"
+def stop(process, how: signal.Signals, port: int) -> None:
+    """End `arena leaderboard`: it exits cleanly, and its server with it."""
+    process.send_signal(how)
+    assert process.wait(20) == 0
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0, "the server still answers"
+
+
+@contextmanager
+def serving(path: Path, how: signal.Signals):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
     command = [Path(sys.executable).parent / "arena", "leaderboard", "--no-browser"]
     process = subprocess.Popen(
         [*command, "--port", str(port), "--db", str(path)], stdout=subprocess.PIPE, text=True
@@ -64,8 +71,21 @@ def server(tmp_path_factory):
         wait_for(f"{url}/_stcore/health")
         yield url
     finally:
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        stop(process, how, port)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("browser") / "arena.db"
+    play_into(path, make_design(scenarios=5))
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(path):
+    """`arena leaderboard` on a small database; ended by Ctrl-C."""
+    with serving(path, signal.SIGINT) as url:
+        yield url
 
 
 @pytest.fixture
@@ -157,3 +177,18 @@ def test_a_bad_link_is_a_sentence(page, server):
     expect(page.get_by_test_id("stAlert")).to_contain_text("No match")
     page.get_by_role("link", name="To the board").click()
     expect(page.locator(".ba-table tbody tr")).to_have_count(3)
+
+
+def test_a_taken_port_is_told_and_sigterm_ends_the_server_too(path):
+    with serving(path, signal.SIGTERM) as url:
+        port = url.rpartition(":")[2]
+        command = [Path(sys.executable).parent / "arena", "leaderboard", "--no-browser"]
+        again = subprocess.run(
+            [*command, "--port", port, "--db", str(path)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert again.returncode == 2
+        assert f"port {port} is taken" in again.stderr
