@@ -84,8 +84,8 @@ def draw(domain: Domain, split: Split, index: int, feasible: bool = True) -> Sce
                 turn_limit=turn_limit,
             )
     raise DrawError(
-        f"domain {domain.name!r}: no scenario in {ATTEMPTS} attempts; give it more terms or options, "
-        f"another aim, or defaults that suit neither side better than the other"
+        f"domain {domain.name!r}: no scenario in {ATTEMPTS} attempts; give it four to fifteen terms, "
+        "more options, an aim with terms to trade, or defaults that suit neither side better"
     )
 
 

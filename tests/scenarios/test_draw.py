@@ -295,7 +295,7 @@ def test_a_domain_too_small_for_a_scenario_says_so() -> None:
     domain = bundled()["car_sale"]
     price = domain.terms[0].model_dump()
     small = Domain.model_validate({**domain.model_dump(), "terms": [price], "aim": {"distributive": 1}})
-    with pytest.raises(DrawError, match="give it more terms or options"):
+    with pytest.raises(DrawError, match="give it four to fifteen terms, more options"):
         draw(small, Split.EVAL, 0)
     with pytest.raises(ValueError, match="0 or more, not -1"):
         draw(domain, Split.EVAL, -1)
