@@ -103,10 +103,14 @@ def page(server):
             "console",
             lambda message: complaints.append(message.text) if message.type == "error" else None,
         )
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
         page.goto(server)
         yield page
         browser.close()
     assert not complaints
+    local = re.compile(rf"(http|ws)://{re.escape(server.partition('//')[2])}/|data:|blob:")
+    assert [url for url in asked if not local.match(url)] == [], "the page asks nobody else"
 
 
 def settle(page) -> None:
