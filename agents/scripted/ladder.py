@@ -29,11 +29,6 @@ class Ladder:
     packages: tuple[Package, ...]
     points: tuple[int, ...]
 
-    @property
-    def best(self) -> Package:
-        """A package that is worth the most."""
-        return self.packages[-1]
-
     def at_least(self, points: float) -> Package:
         """Return the package of the least utility that is still `points` or more; else the best."""
         return self.packages[min(bisect_left(self.points, points), len(self.packages) - 1)]
