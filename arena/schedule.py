@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from random import Random
 from typing import NamedTuple
 
-from arena.design import SEED_STRIDE, Design, Player
+from arena.design import SEED_STRIDE, Design
 from arena.protocol import Rules
 from scenarios.canonical import digest
-from scenarios.scenario import Role, Scenario
+from scenarios.scenario import Role
 
 
 @dataclass(frozen=True)
@@ -102,31 +103,19 @@ def plan(design: Design) -> Iterator[Place]:
     for feasible in (True, False):
         for index in indices(design, feasible):
             for domain in design.domains:
-                for opener, seller, buyer, replicate in _slots(design, index):
-                    yield Place(
-                        domain.version,
-                        index,
-                        feasible,
-                        seller.version,
-                        buyer.version,
-                        opener.value,
-                        replicate,
-                    )
-
-
-def _slots(design: Design, index: int) -> Iterator[tuple[Role, Player, Player, int]]:
-    for opener in openers(design, index):
-        for seller in design.sellers:
-            for buyer in design.buyers:
-                for replicate in range(design.replicates_of(seller, buyer)):
-                    yield opener, seller, buyer, replicate
-
-
-def plan_scenario(design: Design, scenario: Scenario) -> Iterator[tuple[Player, Player, MatchKey]]:
-    """Yield (seller, buyer, key) of every match that the design plays on one of its scenarios."""
-    for opener, seller, buyer, replicate in _slots(design, scenario.index):
-        cell = Cell(scenario.key, buyer.version, opener, replicate)
-        yield seller, buyer, MatchKey(cell, seller.version, design.rules, design.protocol)
+                for opener, seller, buyer in product(
+                    openers(design, index), design.sellers, design.buyers
+                ):
+                    for replicate in range(design.replicates_of(seller, buyer)):
+                        yield Place(
+                            domain.version,
+                            index,
+                            feasible,
+                            seller.version,
+                            buyer.version,
+                            opener.value,
+                            replicate,
+                        )
 
 
 def planned(design: Design) -> int:

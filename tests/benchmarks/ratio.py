@@ -14,21 +14,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-from agents.scripted import build_scripted, spec_of
+from agents.build import build
+from agents.scripted import spec_of
 from arena.design import Design, DesignDomain, Player
-from arena.drivers import run
-from arena.play import briefs, play
-from arena.record import Played, drawn, played, utc_now
-from arena.schedule import plan_scenario
-from arena.store import Store
+from arena.lineup import Lineup
+from arena.registry import scripted
+from arena.store import Filter, Store
+from arena.tournament import Settings, Tournament
 from scenarios.domain import Briefs, Domain, Kind, Term
-from scenarios.draw import DRAW_VERSION, draw
-from scenarios.scenario import Preferences, Role, Scenario, Split
+from scenarios.draw import draw
+from scenarios.scenario import Preferences, Split
 
 SCENARIOS = int(os.environ.get("ARENA_BENCHMARK_SCENARIOS", "3"))
 ROUNDS = 100
@@ -69,53 +69,39 @@ def cpu() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
-def design(scenarios: int) -> tuple[Design, Mapping[str, Any]]:
-    """Return what we play, and the agents by version."""
-    specs = {name: spec_of(name, **parameters) for name, parameters in STRATEGIES.items()}
-    agents = {spec.version: build_scripted(spec) for spec in specs.values()}
+def lineup(scenarios: int) -> Lineup:
+    """Return what we play: every strategy against every one, itself included, both ways round."""
+    agents = [
+        replace(scripted(name), spec=spec_of(name, **parameters))
+        for name, parameters in STRATEGIES.items()
+    ]
+    built = {agent.spec.version: build(agent.spec) for agent in agents}
     players = tuple(
-        Player(name=name, version=spec.version, deterministic=agents[spec.version].deterministic)
-        for name, spec in specs.items()
+        Player(name=a.name, version=a.spec.version, deterministic=built[a.spec.version].deterministic)
+        for a in agents
     )
-    domain = DesignDomain(name=DOMAIN.name, version=DOMAIN.version, held_out=False)
-    return (
-        Design(
-            sellers=players,
-            buyers=players,
-            domains=(domain,),
-            scenarios=scenarios,
-            opener="both",
-            turns=ROUNDS,
-        ),
-        agents,
+    design = Design(
+        sellers=players,
+        buyers=players,
+        domains=(DesignDomain(name=DOMAIN.name, version=DOMAIN.version, held_out=False),),
+        scenarios=scenarios,
+        opener="both",
+        turns=ROUNDS,
     )
-
-
-def rows(plan: Design, agents: Mapping[str, Any], scenarios: list[Scenario]) -> Iterator[Played]:
-    """Play every match of the plan and yield the row that is stored."""
-    for scenario in scenarios:
-        told = briefs(DOMAIN, scenario, plan.rules)
-        for seller, buyer, key in plan_scenario(plan, scenario):
-            at, began = utc_now(), perf_counter()
-            sides = {Role.SELLER: agents[seller.version], Role.BUYER: agents[buyer.version]}
-            outcome = run(play(scenario, told, plan.rules, key.cell.opener), sides, key.rngs())
-            yield played(key, outcome, at, perf_counter() - began, "benchmark")
+    known = {agent.spec.version: agent for agent in agents}
+    return Lineup(design, known, built, {DOMAIN.version: DOMAIN})
 
 
 def ours(folder: Path, scenarios: int = SCENARIOS) -> dict[str, Any]:
-    """Play and store our half; return its figures."""
+    """Play our half as `arena run-tournament --workers 1` does, everything stored."""
     began = cpu()
-    plan, agents = design(scenarios)
-    drawings = [draw(DOMAIN, Split.EVAL, index) for index in range(scenarios)]
     with Store.open(str(folder / "ours.db")) as store:
-        store.add_design(plan, [agent.spec for agent in agents.values()], [DOMAIN])
-        store.add_scenarios(drawn(scenario, DRAW_VERSION) for scenario in drawings)
-        finished = list(rows(plan, agents, drawings))
-        stored = store.add_matches(finished)
-    seconds = cpu() - began
+        summary = Tournament(store, lineup(scenarios), Settings(workers=1)).run()
+        seconds = cpu() - began
+        finished = store.matches(Filter())
     return {
         "what": "Bargaining Arena",
-        "matches": stored,
+        "matches": summary.played,
         "cpu_seconds": seconds,
         "agreements": sum(row.ending == "agreement" for row in finished),
         "turns": sum(row.turns for row in finished),
