@@ -94,6 +94,7 @@ def check_attempts(match: dict[str, Any]) -> list[dict[str, Any]]:
         assert (last["fault"] is None) == (turn["action"] in ACTIONS)
         assert last["fault"] is None or len(turn["attempts"]) == 3
         attempts += turn["attempts"]
+        assert match["receipts"][turn["role"]]["model"] == MODEL
     for attempt in attempts:
         assert isinstance(attempt["text"], str)
         usage = attempt["usage"]
@@ -102,7 +103,6 @@ def check_attempts(match: dict[str, Any]) -> list[dict[str, Any]]:
         assert usage["cost_usd"] is None
     used = sum(a["usage"]["input_tokens"] + a["usage"]["output_tokens"] for a in attempts)
     assert used == match["tokens"]
-    assert "smollm2" in match["receipts"]["seller"]["model"]
     return attempts
 
 
