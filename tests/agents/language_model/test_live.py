@@ -22,15 +22,17 @@ def test_constrained_answers_of_a_real_model_parse(smollm2: str) -> None:
     brief = briefs(FLAT, SCENARIO, Rules(turns=2))[Role.SELLER]
     connection, parsed = Connection(api_base=smollm2), 0
     for seed in range(3):
-        spec = model_spec(MODEL, {"temperature": 0.7, "seed": seed, "max_tokens": 160}, structured=True)
+        spec = model_spec(MODEL, {"temperature": 0.7, "seed": seed, "max_tokens": 240}, structured=True)
         answer = asyncio.run(
             complete(spec, connection, first_messages(brief), response_format_of(spec, brief))
         )
         assert answer.usage.input_tokens is not None
         assert 400 < answer.usage.input_tokens < 800
         assert answer.usage.output_tokens is not None
-        assert 0 < answer.usage.output_tokens <= 160
+        assert 0 < answer.usage.output_tokens <= 240
         assert answer.usage.cost_usd is None
-        assert (answer.fault == "cut_off") == (answer.usage.output_tokens == 160)
-        parsed += isinstance(parse(answer.text), Answer)
+        assert answer.fault is None or answer.usage.output_tokens == 240
+        whole = isinstance(parse(answer.text), Answer)
+        assert whole == (answer.fault is None)
+        parsed += whole
     assert parsed >= 1
