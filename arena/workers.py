@@ -171,13 +171,13 @@ def play_in_processes(
     context = get_context("spawn")
     others = set(multiprocessing.active_children())
     halt = context.Event()
-    with _without_interrupts():
-        pool = ProcessPoolExecutor(workers, context, _start, (setup, halt))
-        pending: set[Future[Share]] = {pool.submit(_play, batches.popleft())}
+    pool = ProcessPoolExecutor(workers, context, _start, (setup, halt))
+    pending: set[Future[Share]] = set()
     try:
         while pending or (batches and not stop.is_set()):
-            while batches and len(pending) < 2 * workers and not stop.is_set():
-                pending.add(pool.submit(_play, batches.popleft()))
+            with _signals_held_back():  # a submission may start a process
+                while batches and len(pending) < 2 * workers and not stop.is_set():
+                    pending.add(pool.submit(_play, batches.popleft()))
             if stop.is_set():
                 halt.set()
             finished, pending = wait(pending, SHARE_S, FIRST_COMPLETED)
@@ -195,11 +195,10 @@ def play_in_processes(
 
 
 def _end(pending: set[Future[Share]], others: set[BaseProcess]) -> None:
-    """End the workers that are still busy a moment after they were told to stop."""
+    """End the workers, those that are still busy or still starting after a moment included."""
     wait(pending, SHARE_S)
-    if any(future.running() for future in pending):
-        for child in set(multiprocessing.active_children()) - others:
-            child.kill()
+    for child in set(multiprocessing.active_children()) - others:
+        child.kill()
 
 
 _table: Table | None = None
@@ -209,8 +208,9 @@ _halt: StopFlag | None = None
 def _start(setup: Setup, halt: StopFlag) -> None:
     """Make this process a worker: it leaves signals to its parent, and ends when the parent does."""
     global _table, _halt
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for number in _STOPPING:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _table, _halt = Table(setup), halt
 
@@ -229,14 +229,15 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _without_interrupts() -> Generator[None]:
-    """Start processes that ignore Ctrl-C from their first moment: an ignored signal stays ignored in a
-    new process. It goes to the whole terminal group, and only the parent should answer it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set handlers, and only it gets interrupts
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _signals_held_back() -> Generator[None]:
+    """Start processes that no Ctrl-C or SIGTERM ends: a blocked signal stays blocked in a new process,
+    until it ignores it. Such signals go to the whole group, and only the parent should answer them; it
+    does so when this context ends."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM)

@@ -202,3 +202,28 @@ def test_ctrl_c_reaches_the_whole_terminal_group(tmp_path: Path) -> None:
     assert process.returncode == 1
     assert "stopped before the end" in said
     assert "Traceback" not in progress
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("after_s", [0.0, 0.3])
+def test_a_signal_to_the_group_while_the_workers_start(
+    tmp_path: Path, number: signal.Signals, after_s: float
+) -> None:
+    """A worker that is still starting leaves the signal to its parent, too, and says nothing of it."""
+    process = subprocess.Popen(
+        command(*TOURNAMENT[:-1], "4"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: len(children(process.pid)) == 5)  # four workers, and what tracks their semaphores
+    time.sleep(after_s)
+    os.killpg(process.pid, number)
+    said, progress = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "Attention: stopped before the end; " in said
+    assert "killed" not in said
+    assert "Traceback" not in progress
