@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 def audit(
     scenarios: Annotated[int, typer.Option(min=1, help="Dev scenarios of each domain.")] = 64,
     domains: Annotated[
-        str | None, typer.Option(help="Domain names or .yaml files, separated by commas; all nine.")
+        str | None,
+        typer.Option(help="Domain names or .yaml files, separated by commas. [default: all nine]"),
     ] = None,
     buyers: Annotated[
         str | None,
-        typer.Option(help="Buyers, separated by commas: names or module:object; the scripted panel."),
+        typer.Option(
+            help="Buyers, separated by commas: names or module:object. [default: the scripted panel]"
+        ),
     ] = None,
     turn_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a turn, for plug-ins.")] = 60.0,
     db: Db = None,
