@@ -51,13 +51,13 @@ class Design(BaseModel):
     """Scenarios a domain."""
     infeasible: int = Field(0, ge=0, le=SEED_STRIDE)
     """Scenarios a domain without a zone of agreement: a panel of their own."""
-    replicates: int = Field(1, ge=1)
+    replicates: int = Field(1, ge=1, le=1_000)
     """Matches a cell, where either side is stochastic; deterministic pairs play one."""
     opener: Literal["alternate", "seller", "buyer", "both"] = "alternate"
-    turns: int | None = Field(None, ge=1)
+    turns: int | None = Field(None, ge=1, le=10_000)
     """Turns a side, fixed and announced; None: drawn per scenario from 6 to 12 and hidden."""
-    message_limit: int = Field(MESSAGE_LIMIT, ge=1)
-    seed: int = Field(0, ge=0)
+    message_limit: int = Field(MESSAGE_LIMIT, ge=1, le=1_000_000)
+    seed: int = Field(0, ge=0, le=1_000_000_000)
     protocol: int = PROTOCOL_VERSION
     draw: int = DRAW_VERSION
     """The recipe that drew the scenarios; a design of another recipe can be shown but not played."""

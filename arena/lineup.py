@@ -145,10 +145,10 @@ def _side(
     notes: list[str],
 ) -> list[Registration]:
     """Return who plays `role`. Who cannot play a domain is left out of a default line-up only."""
-    named = wanted is not None
-    agents = [_found(who, registry, store) for who in wanted] if wanted else registry.default(role)
-    if named and not agents:
+    if wanted is not None and not wanted:
         raise UserError(f"name at least one {role.value}")
+    named = wanted is not None
+    agents = registry.default(role) if wanted is None else [_found(w, registry, store) for w in wanted]
     fit = []
     for agent in agents:
         refused = next((why for domain in domains if (why := refusal(agent.spec, domain))), None)

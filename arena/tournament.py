@@ -161,10 +161,7 @@ class Tournament:
             try:
                 self._play(ledger, pulse)
             except WorkerDied:
-                self.summary.trouble = (
-                    "a worker process was killed, most likely for lack of memory; --workers sets how "
-                    "many there are"
-                )
+                self.summary.trouble = self._why_a_worker_died()
             except (UnplayableError, DrawError) as error:
                 raise UserError(str(error)) from error
         self.summary.seconds = time.perf_counter() - begun
@@ -211,6 +208,13 @@ class Tournament:
         agents = {v: (agent.spec, agent.connection) for v, agent in self._lineup.agents.items()}
         return Setup(self._design, self._lineup.domains, agents, self.settings.turn_timeout)
 
+    def _why_a_worker_died(self) -> str:
+        plugins = [agent.name for agent in self._lineup.agents.values() if agent.spec.kind == "plugin"]
+        memory = "there was too little memory (--workers sets how many there are)"
+        if not plugins:
+            return f"a worker process was killed, most likely because {memory}"
+        return f"a worker process ended: {memory}, or a plug-in ends its process ({', '.join(plugins)})"
+
     def _waiting_agents(self) -> set[str]:
         domain = next(iter(self._lineup.domains.values()))
         told = briefs(domain, draw(domain, Split.EVAL, 0), self._design.rules)[Role.SELLER]
@@ -230,12 +234,13 @@ class Tournament:
                 continue
             ledger.add_void(share.scenario, row)
             self._tries[place] += 1
-            at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
-            self.summary.void_attempts[at_fault] += 1
             if row.ending == Ending.HARNESS_ERROR:
                 self.summary.trouble = f"a bug of bargaining-arena in match {row.key}: {row.detail}"
                 self._stop.set()
-            elif not self._may_try(place):
+                continue
+            at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
+            self.summary.void_attempts[at_fault] += 1
+            if not self._may_try(place):
                 self.summary.void += 1
             elif place in self._waits:
                 self._queue.append(place)

@@ -49,7 +49,7 @@ def matches(
             design=chosen,
             sellers=None if sellers is None else naming.versions(Role.SELLER, sellers),
             buyers=None if buyers is None else naming.versions(Role.BUYER, buyers),
-            domains=split_names(domain),
+            domains=naming.domains(split_names(domain)),
             ending=None if ending is None else _checked_ending(ending),
             withdrawn=withdrawn,
         )

@@ -25,6 +25,7 @@ class Naming:
                 self._sides[side] |= known.names(side)
         for known in designs:
             self._held_out |= {domain.version: domain.held_out for domain in known.domains}
+        self._domains = {domain.name for known in designs for domain in known.domains}
 
     def name(self, role: Role, version: str) -> str:
         """Return what a version is called on one side; the version itself where nothing names it."""
@@ -33,6 +34,14 @@ class Naming:
     def held_out(self, domain_version: str) -> bool:
         """Return whether the domain is held out."""
         return self._held_out.get(domain_version, False)
+
+    def domains(self, names: Sequence[str] | None) -> Sequence[str] | None:
+        """Return `names` of domains as they are. Raises UserError for one that no design has."""
+        for name in names or ():
+            if name not in self._domains:
+                there = ", ".join(sorted(self._domains))
+                raise UserError(f"no domain is called {name} here; there are: {there}")
+        return names
 
     def versions(self, role: Role, names: Sequence[str]) -> list[str]:
         """Return the versions that names (or ``name@version`` prefixes) mean on one side.

@@ -1,6 +1,6 @@
 """`arena run-tournament`: play what is planned and not played yet."""
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -111,7 +111,7 @@ def _lineup(store: "Store", design: str | None, given: dict[str, Any]) -> "Lineu
     if given:
         option = next(iter(given))
         raise UserError(f"--design says all that --{option} would: leave one of them out")
-    if Path(design).exists() or design.endswith((".json", ".yaml", ".yml")):
+    if design.endswith((".json", ".yaml", ".yml")) or os.path.exists(design):
         request = read_request(design)
     else:
         request = request_from(store.design(design).design.model_dump(mode="json"))

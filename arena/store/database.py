@@ -91,7 +91,8 @@ def trouble(url: URL, error: DatabaseError) -> StoreError:
         return StoreError(f"{shown(url)} is not a database; give the path of another file with --db")
     if isinstance(cause, sqlite3.OperationalError) and "unable to open" in str(cause):
         return StoreError(
-            f"cannot open {shown(url)}: its folder does not exist, or may not be written to"
+            f"cannot open {shown(url)}: it is a folder, or lies in one that does not exist or may not "
+            "be written to; give the path of a file with --db"
         )
     if isinstance(cause, sqlite3.OperationalError) and "locked" in str(cause):
         return StoreError(f"{shown(url)} is being written to by another process; try again")

@@ -25,11 +25,11 @@ def ready(engine: Engine) -> Path | None:
     if found == REVISIONS[-1]:
         return None
     backup = _back_up(engine, found) if found else None
+    _keep_log_apart(engine)
     with writing(engine) as connection, connection.begin():
         # Another process may have been quicker while this one waited for the lock.
         if _revision(connection, engine) != REVISIONS[-1]:
             _upgrade(connection)
-    _keep_log_apart(engine)
     return backup
 
 

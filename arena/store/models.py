@@ -4,6 +4,7 @@ Migrations, not these classes, make a database: a test holds that the two agree.
 """
 
 from sqlalchemy import (
+    BigInteger,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -101,7 +102,7 @@ class ScenarioRow(SQLModel, table=True):
     label: str = Field(sa_column=_text())
     domain_version: str = Field(sa_column=_version(12, "domains.version"))
     split: str = Field(max_length=8)
-    number: int
+    number: int = Field(sa_type=BigInteger)
     feasible: bool
     draw_version: int
     content: bytes = Field(sa_column=_bytes())

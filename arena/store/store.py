@@ -5,6 +5,7 @@ written again but for its withdrawal. Readers get plain values, never database o
 """
 
 import json
+import os
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from importlib.metadata import version as installed
@@ -68,7 +69,7 @@ class Store:
         """
         url = locate(address)
         file = file_of(url)
-        if not create and file is not None and not file.exists():
+        if not create and file is not None and not os.path.exists(file):
             raise MissingDatabase(
                 f"there is no database at {shown(url)}: play a tournament first (arena run-tournament), "
                 "or name another with --db"

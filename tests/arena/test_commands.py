@@ -361,7 +361,15 @@ def test_the_database_by_environment(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("run-tournament --opener nobody", "opener"),
         ("run-tournament --design gone.json", "gone.json"),
         ("run-tournament --scenarios 2000000 --dry-run", "scenarios"),
-        ("run-tournament --db no/where.db", "folder does not exist"),
+        ("run-tournament --db no/where.db", "lies in one that does not exist"),
+        ("run-tournament --db .", "it is a folder"),
+        ("run-tournament --sellers=", "name at least one seller"),
+        ("run-tournament --buyers=,", "name at least one buyer"),
+        ("run-tournament --turns 99999999999999999999", "turns"),
+        ("run-tournament --seed 99999999999999999999", "seed"),
+        ("run-tournament --replicates 99999999999999999999", "replicates"),
+        (f"run-tournament --design {'x' * 5000}", "no design"),
+        (f"matches --db {'x' * 5000}", "there is no database"),
         ("matches", "there is no database at arena.db"),
         ("show 123", "there is no database at arena.db"),
         ("designs --db gone.db", "gone.db"),
@@ -376,6 +384,17 @@ def test_the_database_by_environment(tmp_path: Path, monkeypatch: pytest.MonkeyP
 )
 def test_mistakes_get_one_sentence(arguments: str, why: str) -> None:
     assert why in refused(*arguments.split())
+
+
+def test_matches_of_what_nobody_planned_are_refused() -> None:
+    invoke(*SMALL)
+    assert "there are: car_sale, coffee_import" in refused("matches", "--domain", "cofee_import")
+    assert "there are: boulware, random" in refused("matches", "--seller", "bulware")
+
+
+def test_the_largest_seed_plays_and_can_be_stored() -> None:
+    done = json.loads(invoke(*SMALL, "--seed", 1_000_000_000, "--json"))
+    assert (done["planned"], done["played"]) == (16, 16)
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_where_it_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (tmp_path / "a folder's % name?.db").exists()
     Store.open(f"sqlite:///{tmp_path}/url.db").close()
     assert (tmp_path / "url.db").exists()
-    with pytest.raises(StoreError, match="folder does not exist"):
+    with pytest.raises(StoreError, match="one that does not exist"):
         Store.open("nowhere/x.db")
     with pytest.raises(StoreError, match="no database address"):
         Store.open("://x")

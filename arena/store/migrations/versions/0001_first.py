@@ -59,7 +59,7 @@ def upgrade() -> None:
         sa.Column("label", sa.Text(), nullable=False),
         sa.Column("domain_version", sa.String(12), sa.ForeignKey("domains.version"), nullable=False),
         sa.Column("split", sa.String(8), nullable=False),
-        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
         sa.Column("feasible", sa.Boolean(), nullable=False),
         sa.Column("draw_version", sa.Integer(), nullable=False),
         sa.Column("content", sa.LargeBinary(), nullable=False),
