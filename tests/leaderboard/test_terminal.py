@@ -23,7 +23,9 @@ FROZEN = "2026-11-29T16:46:00.123456+00:00"
 def printed(found, width=100, encoding="utf-8", **settings) -> str:
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    render(found, FROZEN, None, Console(file=out, width=width, highlight=False, **settings))
+    # Under TERM=dumb Rich would take 80 columns whatever it is told.
+    screen = Console(file=out, width=width, highlight=False, _environ={}, **settings)
+    render(found, FROZEN, None, screen)
     return raw.getvalue().decode(encoding)
 
 
