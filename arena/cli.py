@@ -1,5 +1,7 @@
 """The `arena` command. Each command lives in a file of its own under `arena/commands/`."""
 
+import sys
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -57,7 +59,10 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    # A terminal that is not Unicode shows what it cannot print as an escape, and the command goes on.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 AGENTS = "Agents"

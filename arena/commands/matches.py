@@ -68,13 +68,14 @@ def _list(
     store: "Store", wanted: "Filter", naming: "Naming", *, void: bool, limit: int | None, as_json: bool
 ) -> None:
     found = store.matches(wanted, voids=void)
+    from arena.commands.printing import print_json
+
     if not as_json:
         _print(found[: limit or SHOWN], naming, len(found))
         return
     scenarios = store.scenarios(row.scenario_key for row in found[:limit])
     for row in found[:limit]:
-        content = match_json(row, naming, scenarios[row.scenario_key])
-        typer.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
+        print_json(match_json(row, naming, scenarios[row.scenario_key]), indent=None)
 
 
 def match_json(row: "Listed", naming: "Naming", scenario: "Scenario") -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Printing for people: tables, and text from models that must not drive the terminal."""
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,8 +14,9 @@ PIPE_WIDTH = 160
 
 
 def print_json(content: Any, indent: int | None = 2) -> None:
-    """Print JSON; NaN is a bug and raises."""
-    typer.echo(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent))
+    """Print JSON, in ASCII where standard output is not Unicode; NaN is a bug and raises."""
+    ascii_only = not (sys.stdout.encoding or "ascii").lower().startswith("utf")
+    typer.echo(json.dumps(content, ensure_ascii=ascii_only, allow_nan=False, indent=indent))
 
 
 def new_table(*columns: str) -> "Table":

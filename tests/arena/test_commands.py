@@ -397,6 +397,29 @@ def test_the_largest_seed_plays_and_can_be_stored() -> None:
     assert (done["planned"], done["played"]) == (16, 16)
 
 
+def test_output_that_is_not_unicode(tmp_path: Path) -> None:
+    """What cannot be printed is escaped: JSON stays the same JSON, and nothing fails."""
+    arena("register", "Zoë 🤖", "--scripted", "boulware", "--set", "floor=0.2", cwd=tmp_path)
+    arena("run-tournament", "--sellers", "Zoë 🤖", *SMALL[3:], cwd=tmp_path)
+    for arguments in (("matches", "--json"), ("standings", "--json"), ("agents", "--json")):
+        unicode = arena(*arguments, cwd=tmp_path, PYTHONIOENCODING="utf-8")
+        for encoding in ("ascii", "latin-1"):
+            escaped = arena(*arguments, cwd=tmp_path, PYTHONIOENCODING=encoding)
+            assert escaped.returncode == 0, escaped.stderr
+            assert escaped.stdout.isascii()
+            read = [
+                [json.loads(line) for line in done.stdout.splitlines()]
+                if arguments[0] == "matches"
+                else json.loads(done.stdout)
+                for done in (unicode, escaped)
+            ]
+            assert read[0] == read[1]
+            assert "Zoë 🤖" in str(read[0])
+    for arguments in (("matches",), ("standings",), ("scenarios", "show", "car_sale")):
+        done = arena(*arguments, cwd=tmp_path, PYTHONIOENCODING="ascii")
+        assert done.returncode == 0, done.stderr
+
+
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     invoke(*SMALL[:-1], 60)
     line = " ".join([*command("matches", "--json"), "| head -n 1"])
