@@ -96,6 +96,17 @@ def trouble(url: URL, error: DatabaseError) -> StoreError:
         )
     if isinstance(cause, sqlite3.OperationalError) and "locked" in str(cause):
         return StoreError(f"{shown(url)} is being written to by another process; try again")
+    if isinstance(cause, sqlite3.OperationalError) and "readonly" in str(cause):
+        # Reading takes a log beside the file as well.
+        return StoreError(
+            f"{shown(url)} or its folder may not be written to, which even reading needs: copy the file "
+            "to a folder of your own and name it with --db"
+        )
+    if isinstance(cause, sqlite3.OperationalError) and "full" in str(cause):
+        return StoreError(
+            f"the disk of {shown(url)} is full: make room and run the command again; all that was "
+            "committed is kept"
+        )
     return StoreError(f"{shown(url)}: {str(cause).strip()}")
 
 

@@ -7,6 +7,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -141,6 +142,32 @@ def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     (tmp_path / "arena.db").touch()
     with Store.open(str(tmp_path / "arena.db")) as store:
         assert store.designs() == []
+
+
+def test_what_may_not_be_written_to_is_said_to_be(tmp_path: Path) -> None:
+    Store.open(str(tmp_path / "arena.db")).close()
+    with (
+        Store.open(f"sqlite:///file:{tmp_path}/arena.db?mode=ro&uri=true") as store,
+        pytest.raises(StoreError, match="copy the file to a folder of your own"),
+    ):
+        fill(store, design())
+
+
+def test_a_full_disk_is_said_to_be_full(tmp_path: Path) -> None:
+    Store.open(str(tmp_path / "arena.db")).close()
+
+    def limit(connection: sqlite3.Connection, record: object) -> None:
+        connection.execute("PRAGMA max_page_count = 1")  # no more than there are
+
+    sa.event.listen(sa.Engine, "connect", limit)
+    try:
+        with (
+            Store.open(str(tmp_path / "arena.db")) as store,
+            pytest.raises(StoreError, match="is full: make room"),
+        ):
+            fill(store, design())
+    finally:
+        sa.event.remove(sa.Engine, "connect", limit)
 
 
 def test_where_it_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
