@@ -20,6 +20,7 @@ demo: $(VENV)/.base
 	$(BIN)/arena standings --db demo.db
 	@echo
 	@echo "Browse it:  $(BIN)/arena leaderboard --db demo.db"
+	@echo "Go on:      . $(BIN)/activate   puts arena on your path"
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
