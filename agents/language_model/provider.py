@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import random
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -187,8 +188,10 @@ def _provider_error(error: Exception, spec: AgentSpec, connection: Connection) -
     litellm = library()
     status = getattr(error, "status_code", None)
     where = connection.api_base or "the provider"
-    permanent = False
-    if isinstance(error, litellm.Timeout):
+    permanent, detail = False, str(error) or type(error).__name__
+    if (unreachable := _unreachable(error)) is not None:
+        advice, detail = f"cannot reach {where}; check that it is up", unreachable
+    elif isinstance(error, litellm.Timeout):
         advice = f"{where} did not answer in time (at most {connection.timeout_s or TIMEOUT_S:g} s)"
     elif isinstance(error, litellm.AuthenticationError | litellm.PermissionDeniedError):
         named = connection.api_key_env
@@ -198,11 +201,24 @@ def _provider_error(error: Exception, spec: AgentSpec, connection: Connection) -
         advice, permanent = f"{where} does not know the model; check its name and --api-base", True
     elif isinstance(error, litellm.RateLimitError):
         advice = f"{where} is limiting the rate (429); lower --concurrency or wait"
+    elif "LLM Provider NOT provided" in detail:
+        advice, permanent = "LiteLLM knows no provider by this name; check --model", True
+        detail = "it is written PROVIDER/MODEL, as in anthropic/claude-sonnet-5"
     elif isinstance(error, litellm.BadRequestError | litellm.UnprocessableEntityError):
         advice, permanent = f"{where} rejected the request; check sampling and --structured", True
     elif isinstance(error, litellm.APIConnectionError):
         advice = f"cannot reach {where}; check that it is up"
     else:
         advice = f"{where} failed" + (f" ({status})" if status else "")
-    told = f"{spec.model}: {advice}: {error or type(error).__name__}"
+    told = f"{spec.model}: {advice}: {detail}"
     return ProviderError(clean(told, api_key(connection)), permanent=permanent)
+
+
+def _unreachable(error: BaseException | None) -> str | None:
+    """Return why no connection came about, in the system's words; None where one did. LiteLLM calls
+    this a server's 500."""
+    while error is not None:
+        if isinstance(error, ConnectionRefusedError | socket.gaierror):
+            return error.strerror or str(error)
+        error = error.__cause__ or error.__context__
+    return None

@@ -6,6 +6,7 @@ import re
 LENGTH = 400
 """Characters of a cleaned message."""
 _NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_LIBRARY = re.compile(r"\blitellm\.(?=[A-Z])")  # before the name of an exception, not in docs.litellm.ai
 _PATTERNS = (
     (re.compile(r"(?<=://)[^/\s@]+@"), "[hidden]@"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.+/=*-]{6,}"), r"\1 [hidden]"),
@@ -26,5 +27,5 @@ def clean(text: str, key: str | None = None) -> str:
             text = text.replace(secret, "[hidden]")
     for pattern, instead in _PATTERNS:
         text = pattern.sub(instead, text)
-    line = " ".join(text.replace("litellm.", "").split())
+    line = " ".join(_LIBRARY.sub("", text).split())
     return line if len(line) <= LENGTH else line[: LENGTH - 1] + "…"

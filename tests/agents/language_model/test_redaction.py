@@ -35,4 +35,5 @@ def test_ordinary_words_stay() -> None:
 
 def test_one_line_of_bounded_length() -> None:
     assert clean("litellm.APIError: a\n\n  b") == "APIError: a b"
+    assert clean("see https://docs.litellm.ai/docs") == "see https://docs.litellm.ai/docs"
     assert len(clean("x " * 1000)) <= LENGTH
