@@ -66,7 +66,10 @@ def console() -> Console:
 def render(board: Board, frozen: str, database: str | None, out: Console) -> None:
     """Print the board. `frozen` is when the design was stored; `database` as the user gave it."""
     panels: list[tuple[str, list[_Line]]] = [
-        (f"{len(board.open_domains)} open domains", [(row, row.open) for row in _listed(board)])
+        (
+            wording.counted(len(board.open_domains), "open domain"),
+            [(row, row.open) for row in _listed(board)],
+        )
     ]
     if board.held_out_domains:
         held_out = [(row, row.held_out) for row in _listed(board) if row.held_out is not None]
@@ -102,11 +105,13 @@ def _axis(board: Board, pooled: Sequence[Estimate], out: Console) -> Axis:
 
 
 def _head(board: Board, frozen: str) -> Iterator[Text]:
-    sides = (len(board.design.sellers), len(board.design.buyers))
+    sellers = wording.counted(len(board.design.sellers), "seller")
+    buyers = wording.counted(len(board.design.buyers), "buyer")
+    scenarios = wording.counted(board.design.scenarios, "scenario")
     yield Text(f"Standings of {board.role.value}s", style="bold")
     yield Text(
-        f"Design {board.design.hash}, frozen {wording.when(frozen)}: {sides[0]} sellers x {sides[1]} "
-        f"buyers, {board.design.scenarios} scenarios a domain"
+        f"Design {board.design.hash}, frozen {wording.when(frozen)}: {sellers} x {buyers}, "
+        f"{scenarios} a domain"
     )
     yield Text(wording.progress(board))
     if (line := wording.infeasible(board)) is not None:
@@ -148,7 +153,8 @@ def _pooled(board: Board, lines: Sequence[_Line], axis: Axis) -> Table:
         cells = [
             _name(row),
             Text(wording.score(panel.pooled), style="bold"),
-            Text(wording.interval(panel.pooled)),
+            # Why there is none stands below the table.
+            Text(wording.NONE if panel.pooled.problem else wording.interval(panel.pooled)),
             Text(axis.bar(panel.pooled), style="cyan"),
         ]
         if is_open:

@@ -10,6 +10,11 @@ from leaderboard.statistic import FEW_CLUSTERS, Estimate
 NONE = "–"  # noqa: RUF001 (an en dash is what stands for "nothing" in a table)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which takes an s in the plural: ``1 seller``, ``2 sellers``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def score(estimate: Estimate) -> str:
     """Return the score with three decimals."""
     return NONE if estimate.value is None else f"{estimate.value:.3f}"
@@ -73,7 +78,7 @@ def scenarios(estimates: Iterable[Estimate]) -> str:
     """Return how many scenarios each of `estimates` rests on, as ``64 scenarios each``."""
     counts = {estimate.clusters for estimate in estimates}
     if len(counts) == 1:
-        return f"{counts.pop():,} scenarios each"
+        return f"{counted(counts.pop(), 'scenario')} each"
     return f"{min(counts, default=0):,} to {max(counts, default=0):,} scenarios"
 
 

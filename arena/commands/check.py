@@ -26,7 +26,7 @@ def check(
 ) -> None:
     """Check an agent: conformance, one live turn, and whether its key is set (never its value).
 
-    Exits with 0 when all is well, with 1 when something was found.
+    Exits with 0 when all is well, with 1 when a problem was found.
     """
     from arena.commands.named import named_agent
 
@@ -164,8 +164,9 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     if (live := report["live_turn"]) is not None:
         yield from _live_lines(live)
     for finding in report["findings"]:
-        yield f"found ({finding['check']}): {plain(finding['problem'])}"
-    yield f"{len(report['findings']) or 'nothing'} found"
+        yield f"problem ({finding['check']}): {plain(finding['problem'])}"
+    number = len(report["findings"])
+    yield f"{number or 'no'} problem{'' if number == 1 else 's'} found"
 
 
 def _live_lines(live: dict[str, Any]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from arena.commands.printing import plain
 from arena.lineup import Lineup
 from arena.tournament import Summary, Tournament
+from leaderboard.wording import counted
 from scenarios.scenario import Role
 
 SPARSE_S = 15.0
@@ -24,14 +25,16 @@ def plan_lines(tournament: Tournament, lineup: Lineup) -> Generator[str]:
     turns = f"{design.turns} turns a side" if design.turns else "hidden limits of 6 to 12 turns a side"
     panel = f" and {design.infeasible} without a zone of agreement" if design.infeasible else ""
     yield (
-        f"Design {design.hash}: {len(design.sellers)} sellers x {len(design.buyers)} buyers on "
-        f"{len(design.domains)} domains{apart}, {design.scenarios} scenarios each{panel}"
+        f"Design {design.hash}: {counted(len(design.sellers), 'seller')} x "
+        f"{counted(len(design.buyers), 'buyer')} on {counted(len(design.domains), 'domain')}{apart}, "
+        f"{counted(design.scenarios, 'scenario')} each{panel}"
     )
     yield f"  sellers: {_names(lineup, Role.SELLER)}"
     yield f"  buyers:  {_names(lineup, Role.BUYER)}"
     alone = {p.version for p in design.sellers} & {p.version for p in design.buyers}
     if alone:
-        yield f"  {len(alone)} of the pairs are an agent against itself, and marked so on the board"
+        are = "is" if len(alone) == 1 else "are"
+        yield f"  {len(alone)} of the pairs {are} an agent against itself, and marked so on the board"
     opener = {"alternate": "the opener alternates", "both": "each side opens once"}
     yield f"  rules:   {opener.get(design.opener, f'the {design.opener} opens')}; {turns}"
     if design.replicates > 1:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from arena.commands.options import Db
 from arena.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ def show(
     turns: Annotated[
         int | None, typer.Option(min=1, help="Announce this many turns, as run-tournament --turns does.")
     ] = None,
-    db: Annotated[
-        str | None, typer.Option(envvar="ARENA_DB", help="The database: a path or URL.")
-    ] = None,
+    db: Db = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the request's JSON instead.")] = False,
 ) -> None:
     """Print the messages of a model's first turn, where it opens, and the schema of its answers."""

@@ -1,11 +1,13 @@
 """`arena show`: one match as a script."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from arena.commands.options import AsJson, Db, open_store
+from arena.errors import UserError
 
 if TYPE_CHECKING:
     from arena.commands.naming import Naming
@@ -28,7 +30,7 @@ def show(
     from arena.commands.printing import print_json
 
     with open_store(db) as store:
-        row = store.match(match, voids=void)
+        row = _found(store, match, void)
         scenario = store.scenarios([row.scenario_key])[row.scenario_key]
         naming, turns = Naming(store, None), store.turns(row)
         if as_json:
@@ -36,6 +38,19 @@ def show(
             return
     for line in _script(row, scenario, naming, turns):
         typer.echo(line)
+
+
+def _found(store: "Store", key: str, void: bool) -> "Listed":
+    from arena.store import StoreError
+
+    try:
+        return store.match(key, voids=void)
+    except StoreError as error:
+        if not void:
+            with suppress(StoreError):
+                store.match(key, voids=True)
+                raise UserError(f"{key} has void attempts only: --void shows the last one") from None
+        raise UserError(str(error)) from None
 
 
 def _json(
@@ -160,6 +175,7 @@ def _indented(text: str, margin: str = "   ") -> Iterator[str]:
 
 def _outcome_lines(row: "Listed", scenario: "Scenario") -> Iterator[str]:
     from arena.commands.printing import plain
+    from leaderboard.wording import counted
 
     fault = f", {row.at_fault} at fault" if row.at_fault else ""
     detail = f": {plain(row.detail)}" if row.detail else ""
@@ -177,4 +193,5 @@ def _outcome_lines(row: "Listed", scenario: "Scenario") -> Iterator[str]:
     yield ""
     tokens = "" if row.tokens is None else f", {row.tokens:,} tokens"
     cost = "" if row.cost_usd is None else f", ${row.cost_usd:.4f}"
-    yield f"{row.turns} turns in {row.seconds:.3f} s{tokens}{cost}; begun {row.started_at[:19]} UTC"
+    took = f"{counted(row.turns, 'turn')} in {row.seconds:.3f} s{tokens}{cost}"
+    yield f"{took}; begun {row.started_at[:19]} UTC"

@@ -55,7 +55,7 @@ def check(*arguments: str) -> Result:
 def test_nothing_found(name: str, tmp_path: Path) -> None:
     done = check(name)
     assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[-1] == "nothing found"
+    assert done.stdout.splitlines()[-1] == "no problems found"
     assert not list(tmp_path.glob("*.db"))
 
 
@@ -78,7 +78,7 @@ def test_json() -> None:
 def test_findings_end_with_status_1() -> None:
     done = check("check_bots:Greedy")
     assert done.exit_code == 1
-    assert "found (legality): it accepted with nothing on the table" in done.stdout
+    assert "problem (legality): it accepted with nothing on the table" in done.stdout
     report = json.loads(check("check_bots:Greedy", "--json").stdout)
     assert report["ok"] is False
     assert report["live_turn"] is None
@@ -87,7 +87,7 @@ def test_findings_end_with_status_1() -> None:
 def test_a_hang_is_found_within_the_timeout() -> None:
     done = check("check_bots:Hangs", "--timeout", "0.1")
     assert done.exit_code == 1
-    assert "found (reply): begin() raised Overrun: no answer within 0.1 s" in done.stdout
+    assert "problem (reply): begin() raised Overrun: no answer within 0.1 s" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -119,5 +119,5 @@ def test_a_missing_key_is_found_and_its_value_never_shown(monkeypatch: pytest.Mo
     done = check("far", "--timeout", "20")
     assert done.exit_code == 1
     assert "key: FAR_KEY is set" in done.stdout
-    assert "found (live turn): provider_error" in done.stdout
+    assert "problem (live turn): provider_error" in done.stdout
     assert "secret" not in done.output

@@ -301,7 +301,7 @@ def test_void_attempts_are_listed_and_shown(tmp_path: Path) -> None:
     assert {(m["ending"], m["detail"]) for m in listed} == {("provider_error", "connection refused")}
     assert {(m["at_fault"], m["seller_utility"]) for m in listed} == {("seller", None)}
     assert "PROVIDER_ERROR" in invoke("show", listed[0]["key"], "--void")
-    assert "no match" in refused("show", listed[0]["key"])
+    assert "--void shows the last one" in refused("show", listed[0]["key"])
 
 
 # the registry's commands, designs, mistakes
