@@ -74,8 +74,7 @@ def _folded(title: str, content: str) -> str:
 def terms_table(replay: Replay) -> str:
     """Return the terms as rows: what each side wanted, what was agreed, who got how much from it."""
     headings = [
-        heading("term"),
-        heading("kind", "derived from both sides' private tables"),
+        heading("term", "and its kind, derived from both sides' private tables"),
         heading("seller's best"),
         heading("buyer's best"),
         heading("agreed"),
@@ -84,8 +83,7 @@ def terms_table(replay: Replay) -> str:
     ]
     rows = [
         "<tr>"
-        + cell(text(line.name))
-        + cell(text(line.kind))
+        + cell(f'{text(line.name)}<br><span class="soft">{text(line.kind)}</span>')
         + cell(text(line.seller_wants))
         + cell(text(line.buyer_wants))
         + cell(NONE if line.agreed is None else f"<b>{text(line.agreed)}</b>")
