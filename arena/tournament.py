@@ -195,14 +195,41 @@ class Tournament:
         Plug-ins are always played in worker processes, where one that hangs or crashes holds nothing up.
         """
         kinds = {agent.spec.kind for agent in self._lineup.agents.values()}
-        if self._batches and (self.workers > 1 or "plugin" in kinds):
-            yield from play_in_processes(self._setup(), self._batches, self.workers, self._stop)
+        if self.workers > 1 or "plugin" in kinds:
+            while self._batches and not self._stop.is_set():
+                try:
+                    yield from play_in_processes(self._setup(), self._batches, self.workers, self._stop)
+                except WorkerDied as died:
+                    yield from self._one_by_one(died)
             return
         while self._batches and not self._stop.is_set():
             share = self._table.play_batch(self._batches.popleft(), self._stop)
             if share.left:
                 self._batches.appendleft(share.left)
             yield [share]
+
+    def _one_by_one(self, died: WorkerDied) -> Iterator[list[Share]]:
+        """Find out which plug-in took a worker down: each match that was under way gets a process of its
+        own, and one that ends its process again is the plug-in's forfeit. Raises `died` where no
+        single plug-in can be to blame."""
+        if not any(self._only_plugin(batch[0]) for batch in died.suspects):
+            raise died
+        for first, *rest in died.suspects:
+            role = self._only_plugin(first)
+            self._batches.append((first, *rest) if role is None else tuple(rest))
+            if role is None:
+                continue
+            try:
+                yield from play_in_processes(self._setup(), deque([(first,)]), 1, self._stop)
+            except WorkerDied:
+                yield [self._table.forfeited(first, role, "the plug-in's code ended its process")]
+        self._batches = deque(batch for batch in self._batches if batch)
+
+    def _only_plugin(self, place: Place) -> Role | None:
+        """Return the side that a plug-in plays, where exactly one does."""
+        sides = {Role.SELLER: place.seller_version, Role.BUYER: place.buyer_version}
+        found = [r for r, v in sides.items() if self._lineup.agents[v].spec.kind == "plugin"]
+        return found[0] if len(found) == 1 else None
 
     def _setup(self) -> Setup:
         agents = {v: (agent.spec, agent.connection) for v, agent in self._lineup.agents.items()}

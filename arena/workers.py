@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -24,7 +24,8 @@ from agents.build import build
 from agents.spec import AgentSpec, Connection
 from arena.design import Design
 from arena.drivers import run, run_async
-from arena.play import briefs, play
+from arena.play import Outcome, briefs, play
+from arena.protocol import Ending, scores
 from arena.record import Drawn, Played, drawn, played, utc_now
 from arena.schedule import MatchKey, Place
 from scenarios.domain import Domain
@@ -128,6 +129,16 @@ class Table:
         outcome = run(game, agents, key.rngs(), limit)
         return played(key, outcome, started_at, time.perf_counter() - begun, self.worker, limit)
 
+    def forfeited(self, place: Place, role: Role, detail: str) -> Share:
+        """Return the match in which `role`'s own code took its process down, turns and all."""
+        key, _, _ = self._seated(place)
+        scores_of = scores(self.scenario(place), Ending.FORFEIT_CODE, None, role)
+        outcome = Outcome(Ending.FORFEIT_CODE, role, None, *scores_of, turns=[], detail=detail)
+        limit = self._setup.turn_timeout or PLUGIN_TIMEOUT_S
+        return Share(
+            self._drawn(place), [(place, played(key, outcome, utc_now(), 0.0, self.worker, limit))], ()
+        )
+
     async def play_async(self, place: Place) -> Share:
         """Play one match on the running event loop."""
         key, game, agents = self._seated(place)
@@ -157,7 +168,13 @@ class Table:
 
 
 class WorkerDied(Exception):
-    """A worker process ended by itself: killed from outside, or out of memory."""
+    """A worker process ended: killed from outside, out of memory, or by a plug-in's code."""
+
+    def __init__(self, suspects: Sequence[Batch]) -> None:
+        super().__init__("a worker process ended")
+        self.suspects = suspects
+        """The batches that were under way; what came of them is lost. A match with a plug-in that was
+        being played stands first in its batch."""
 
 
 def play_in_processes(
@@ -172,22 +189,28 @@ def play_in_processes(
     others = set(multiprocessing.active_children())
     halt = context.Event()
     pool = ProcessPoolExecutor(workers, context, _start, (setup, halt))
+    handed: dict[Future[Share], Batch] = {}
     pending: set[Future[Share]] = set()
     try:
         while pending or (batches and not stop.is_set()):
             with _signals_held_back():  # a submission may start a process
                 while batches and len(pending) < 2 * workers and not stop.is_set():
-                    pending.add(pool.submit(_play, batches.popleft()))
+                    batch = batches.popleft()
+                    future = pool.submit(_play, batch)
+                    handed[future] = batch
+                    pending.add(future)
             if stop.is_set():
                 halt.set()
             finished, pending = wait(pending, SHARE_S, FIRST_COMPLETED)
             shares = [future.result() for future in finished]
             batches.extendleft(share.left for share in shares if share.left)
+            for future in finished:
+                del handed[future]
             yield shares
             if stop.is_set() and not finished:
                 break  # what runs on after half a second is a plug-in that may hang
     except BrokenProcessPool as error:
-        raise WorkerDied(str(error)) from error
+        raise WorkerDied([*handed.values()]) from error
     finally:
         halt.set()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -218,7 +241,10 @@ def _start(setup: Setup, halt: StopFlag) -> None:
 def _play(batch: Batch) -> Share:
     assert _table is not None
     assert _halt is not None
-    return _table.play_batch(batch, _halt)
+    try:
+        return _table.play_batch(batch, _halt)
+    except KeyboardInterrupt:
+        os._exit(1)  # Ctrl-C is ignored here, so a plug-in raised it: as if it had ended the process
 
 
 def _end_with_parent() -> None:

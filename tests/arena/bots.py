@@ -1,5 +1,6 @@
 """Plug-ins with habits that a tournament must cope with."""
 
+import os
 import time
 from collections import Counter
 from random import Random
@@ -83,9 +84,12 @@ class _AwaitedMind(_Mind):
 
 
 class Crash(_Bot):
-    """Takes its whole process down."""
+    """Takes its whole process down: at once, or by a Ctrl-C of its own making."""
+
+    def __init__(self, politely: bool = False) -> None:
+        self._politely = politely
 
     def reply(self, view: View) -> Reply:
-        import os
-
+        if self._politely:
+            raise KeyboardInterrupt
         os._exit(3)

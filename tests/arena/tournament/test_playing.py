@@ -222,12 +222,30 @@ def test_a_worker_that_dies_loses_nothing_that_was_played(store: Store, tmp_path
     plug_in(store, "crash", "Crash")
     run(store)
     before = rows(tmp_path / "arena.db")
-    summary = run(store, Settings(workers=2), sellers=["boulware", "random", "crash"])
+    # Two plug-ins at one table: which of them did it cannot be told.
+    summary = run(store, Settings(workers=2), sellers=["boulware", "random", "crash"], buyers=["crash"])
     assert summary.trouble is not None
     assert "worker process" in summary.trouble
     assert not summary.complete
     after = rows(tmp_path / "arena.db")
     assert {key: after[key] for key in before} == before
+
+
+@pytest.mark.parametrize("politely", [False, True])
+def test_a_plug_in_that_ends_its_process_forfeits(store: Store, politely: bool) -> None:
+    """Each of its matches, and nobody else's; the tournament goes on to its end."""
+    plug_in(store, "crash", "Crash", politely=politely)
+    summary = run(store, Settings(workers=2), sellers=["crash", "boulware"], buyers=["linear"])
+    assert summary.complete
+    assert summary.trouble is None
+    crash = next(p.version for p in store.design().design.sellers if p.name == "crash")
+    for match in store.matches(Filter()):
+        crashed = match.seller_version == crash
+        assert (match.ending == "forfeit_code") == crashed
+        assert match.at_fault == ("seller" if crashed else None)
+        if crashed:
+            scenario = store.scenarios([match.scenario_key])[match.scenario_key]
+            assert (match.seller_utility, match.buyer_utility) == (0, scenario.buyer.walk_away)
 
 
 def test_one_worker_and_four_give_equal_matches(store: Store, tmp_path: Path) -> None:
