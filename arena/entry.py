@@ -90,7 +90,7 @@ class Entry(BaseModel):
         kinds = [kind for kind in ("scripted", "model", "plugin") if getattr(self, kind) is not None]
         if len(kinds) != 1:
             said = " and ".join(kinds) or "none of them"
-            raise ValueError(f"give exactly one of scripted, model and plugin ({said} was given)")
+            raise ValueError(f"give exactly one of scripted, model and plugin (given: {said})")
         if self.model is None:
             for field in sorted(_MODEL_FIELDS & self.model_fields_set):
                 if getattr(self, field) != type(self).model_fields[field].get_default(

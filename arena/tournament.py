@@ -23,6 +23,7 @@ from arena.ledger import Ledger
 from arena.lineup import Lineup
 from arena.play import briefs
 from arena.protocol import Ending
+from arena.record import Played
 from arena.schedule import Place, plan, planned
 from arena.store import Store
 from arena.workers import (
@@ -76,6 +77,8 @@ class Summary:
     seconds: float = 0.0
     void_attempts: Counter[str] = field(default_factory=Counter)
     """In this run, by agent version."""
+    forfeits: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """In this run, by version of the agent at fault and ending."""
     paused: dict[str, str] = field(default_factory=dict)
     """Agents whose provider failed too often in a row, with its last words."""
     interrupted: bool = False
@@ -256,7 +259,7 @@ class Tournament:
         for place, row in share.rows:
             if not Ending(row.ending).void:
                 ledger.add(share.scenario, row)
-                self.summary.played += 1
+                self._count_played(row)
                 self._failures[row.seller_version] = self._failures[row.buyer_version] = 0
                 continue
             ledger.add_void(share.scenario, row)
@@ -274,6 +277,12 @@ class Tournament:
             else:
                 self._batches.append((place,))
             self._count_failure(at_fault, row.detail)
+
+    def _count_played(self, row: Played) -> None:
+        self.summary.played += 1
+        if Ending(row.ending).forfeit:
+            version = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
+            self.summary.forfeits[version, row.ending] += 1
 
     def _count_failure(self, version: str, detail: str) -> None:
         """After too many failures in a row, take the agent's matches out of this run's queue."""

@@ -104,6 +104,8 @@ def attention(summary: Summary, lineup: Lineup) -> list[str]:
         found.append(f"{summary.void:,} matches were void every time and are missing")
     if summary.withdrawn:
         found.append(f"{summary.withdrawn:,} matches are withdrawn")
+    for (version, ending), count in summary.forfeits.items():
+        found.append(f"{names[version]} forfeited {count:,} (arena matches --ending {ending})")
     recovered = {v: n for v, n in summary.void_attempts.items() if v not in summary.paused}
     if recovered:
         by = ", ".join(f"{names[version]} {count:,}" for version, count in recovered.items())

@@ -112,6 +112,19 @@ def test_the_default_line_up_is_everyone() -> None:
     assert "6 of the pairs are an agent against itself" in done.stderr
 
 
+def test_forfeits_need_attention(tmp_path: Path) -> None:
+    source = (
+        "class Bot:\n    def begin(self, role, brief, rng):\n        raise RuntimeError('not today')\n"
+    )
+    (tmp_path / "broken_bot.py").write_text(source)
+    invoke("register", "broken", "--plugin", "broken_bot:Bot")
+    said = invoke(
+        *("run-tournament", "--sellers", "broken,boulware", "--buyers", "linear", "--scenarios", 1),
+        *("--domains", "car_sale,coffee_import"),
+    )
+    assert "Attention: broken forfeited 2 (arena matches --ending forfeit_code)." in said
+
+
 def test_agents_that_cost_money_need_yes(tmp_path: Path) -> None:
     invoke("register", "dear", "--model", "anthropic/claude-sonnet-5")
     assert "dear may cost money: add --yes" in refused("run-tournament", "--scenarios", 1)
