@@ -70,7 +70,8 @@ class Design(BaseModel):
                 raise ValueError(f"a {side} stands twice in the design (same version)")
         names = [domain.name for domain in self.domains]
         if len(set(names)) < len(names):
-            raise ValueError("a domain stands twice in the design")
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"the domain {twice} stands twice in the design")
         return self
 
     @cached_property

@@ -96,8 +96,13 @@ def run_tournament(
     }
     given = {name: value for name, value in asked.items() if value is not None}
     settings = Settings(workers, concurrency, turn_timeout, retry_voids)
-    with open_if_there(db) if dry_run else open_store(db, create=True) as store:
-        _run(store, _lineup(store, design, given), settings, dry_run=dry_run, yes=yes, as_json=as_json)
+    with open_if_there(db) as found:  # a mistake, or a dry run, leaves no database behind
+        lineup = _lineup(found, design, given)
+        if dry_run:
+            _run(found, lineup, settings, dry_run=True, yes=yes, as_json=as_json)
+            return
+    with open_store(db, create=True) as store:
+        _run(store, lineup, settings, dry_run=False, yes=yes, as_json=as_json)
 
 
 def _lineup(store: "Store", design: str | None, given: dict[str, Any]) -> "Lineup":

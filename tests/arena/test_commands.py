@@ -341,6 +341,11 @@ def test_register_list_and_withdraw(tmp_path: Path) -> None:
     assert "too slow" in invoke("agents", "--all")
 
 
+def test_a_mistaken_tournament_creates_no_database(tmp_path: Path) -> None:
+    assert "nobody" in refused("run-tournament", "--sellers", "nobody")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_agents_without_a_database_creates_none(tmp_path: Path) -> None:
     assert "boulware" in invoke("agents")
     assert list(tmp_path.iterdir()) == []
