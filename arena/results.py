@@ -32,6 +32,12 @@ class Results:
     seller_utility_M: FloatArray
     buyer_utility_M: FloatArray
     deal_M: BoolArray
+    seller_forfeits_M: BoolArray
+    """Whether the match ended by the seller's forfeit: it scored 0, the buyer its walk-away value."""
+    buyer_forfeits_M: BoolArray
+    seller_faults_M: IntArray
+    """The seller's faulty answers, those that were asked for again included."""
+    buyer_faults_M: IntArray
     planned_S_B_D: IntArray
     """Planned matches on feasible scenarios: seller, buyer, domain."""
     void_S_B_D: IntArray

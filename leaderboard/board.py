@@ -33,6 +33,21 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Conduct:
+    """How an agent's matches went beside what they scored. Over open domains."""
+
+    by_opener: dict[Role, Estimate]
+    """The score over the matches that a side opened; without a side that opened none."""
+    faults: int
+    """Faulty answers, those that were asked for again included."""
+    forfeits: int
+    opponents_forfeits: int
+    held: Estimate
+    """The score without the matches that an opponent forfeited, over the opponents that are left with
+    matches in every domain."""
+
+
+@dataclass(frozen=True)
 class Row:
     """One agent. Counts of matches leave the infeasible panel out unless they say otherwise."""
 
@@ -56,6 +71,7 @@ class Row:
     """The score with every missing match at 0, and at 1."""
     self_play: frozenset[str]
     """Opponents on the board that are this very version."""
+    conduct: Conduct
     infeasible: int
     """Matches of the infeasible panel."""
     infeasible_deals: int
@@ -149,6 +165,9 @@ class _Sides:
     held_D: BoolArray
     matches_A_D: IntArray
     deals_A_D: IntArray
+    faults_A_D: IntArray
+    forfeits_A_D: IntArray
+    opponents_forfeits_A_D: IntArray
     infeasible_A_D: IntArray
     infeasible_deals_A_D: IntArray
 
@@ -160,9 +179,13 @@ def _sides(results: Results, role: Role) -> _Sides:
     shape = (len(players), len(design.domains))
     place_M = arm_M * shape[1] + results.domain_M
 
-    def count(chosen_M: BoolArray) -> IntArray:
-        return np.bincount(place_M[chosen_M], minlength=shape[0] * shape[1]).reshape(shape)
+    def count(chosen_M: BoolArray | IntArray) -> IntArray:
+        counted = np.bincount(place_M, chosen_M, minlength=shape[0] * shape[1])
+        return counted.astype(np.int64).reshape(shape)
 
+    own = (results.seller_faults_M, results.seller_forfeits_M)
+    other = (results.buyer_faults_M, results.buyer_forfeits_M)
+    (faults_M, forfeits_M), (_, opponents_M) = (own, other) if seller else (other, own)
     feasible_M, deal_M = results.feasible_M, results.deal_M
     planned, void = results.planned_S_B_D, results.void_S_B_D
     return _Sides(
@@ -176,6 +199,9 @@ def _sides(results: Results, role: Role) -> _Sides:
         held_D=np.array([domain.held_out for domain in design.domains]),
         matches_A_D=count(feasible_M),
         deals_A_D=count(feasible_M & deal_M),
+        faults_A_D=count(feasible_M * faults_M),
+        forfeits_A_D=count(feasible_M & forfeits_M),
+        opponents_forfeits_A_D=count(feasible_M & opponents_M),
         infeasible_A_D=count(~feasible_M),
         infeasible_deals_A_D=count(~feasible_M & deal_M),
     )
@@ -200,6 +226,7 @@ def _row(sides: _Sides, arm: int, player: Player) -> Row:
         deal_rate=float(deals[open_D].sum() / matches[open_D].sum()) if matches[open_D].any() else None,
         bounds=bounds(cells, score_weights(len(sides.against), open_D), planned_O_D),
         self_play=frozenset(name for name, other in same if other.version == player.version),
+        conduct=_conduct(sides, arm),
         infeasible=int(sides.infeasible_A_D[arm].sum()),
         infeasible_deals=int(sides.infeasible_deals_A_D[arm].sum()),
     )
@@ -214,6 +241,29 @@ def _panel(cells: Cells, opponents: list[str], in_score_D: BoolArray) -> Panel:
             for opponent, name in enumerate(opponents)
         },
     )
+
+
+def _conduct(sides: _Sides, arm: int) -> Conduct:
+    open_D = ~sides.held_D
+    weight_O_D = score_weights(len(sides.against), open_D)
+    opened = {role: sides.table.opened(arm, role) for role in Role}
+    return Conduct(
+        by_opener={
+            role: estimate(found, weight_O_D) for role, found in opened.items() if len(found.y_M)
+        },
+        faults=int(sides.faults_A_D[arm][open_D].sum()),
+        forfeits=int(sides.forfeits_A_D[arm][open_D].sum()),
+        opponents_forfeits=int(sides.opponents_forfeits_A_D[arm][open_D].sum()),
+        held=_held(sides.table.held(arm), open_D, len(sides.against)),
+    )
+
+
+def _held(cells: Cells, open_D: BoolArray, opponents: int) -> Estimate:
+    left_O_D = np.zeros((opponents, len(open_D)), bool)
+    left_O_D[cells.buyer_M, cells.domain_M] = True
+    whole_O = left_O_D[:, open_D].all(axis=1)
+    weight_O_D = score_weights(max(int(whole_O.sum()), 1), open_D)[0] * whole_O[:, None]
+    return estimate(cells, weight_O_D)
 
 
 def _can_rank(row: Row, planned_O_D: IntArray) -> bool:

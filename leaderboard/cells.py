@@ -27,16 +27,32 @@ class CellTable:
     opponent_C: IntArray
     domain_C: IntArray
     cluster_C: IntArray
+    seller_opens_C: BoolArray
+    left_A_C: BoolArray
+    """Whether the arm's opponent forfeited the match."""
 
     def of(self, arm: int) -> Cells:
         """Return the cells that `arm` completed."""
-        return self._cells(self.score_A_C[arm], ~np.isnan(self.score_A_C[arm]))
+        return self._cells(self.score_A_C[arm], self._done(arm))
+
+    def opened(self, arm: int, by: Role) -> Cells:
+        """Return the cells that `arm` completed in which `by` had the first turn."""
+        opens_C = self.seller_opens_C if by is Role.SELLER else ~self.seller_opens_C
+        return self._cells(self.score_A_C[arm], self._done(arm) & opens_C)
+
+    def held(self, arm: int) -> Cells:
+        """Return the cells that `arm` completed without a forfeit of its opponent's."""
+        return self._cells(self.score_A_C[arm], self._done(arm) & ~self.left_A_C[arm])
 
     def difference(self, arm: int, other: int) -> Cells:
         """Return arm minus other over the cells that both completed: a paired contrast."""
         y_C = self.standing_A_C[arm] - self.standing_A_C[other]
         played_C = ~np.isnan(self.score_A_C[arm]) | ~np.isnan(self.score_A_C[other])
         return self._cells(y_C, played_C & ~np.isnan(y_C))
+
+    def _done(self, arm: int) -> BoolArray:
+        done_C: BoolArray = ~np.isnan(self.score_A_C[arm])
+        return done_C
 
     def _cells(self, y_C: FloatArray, done_C: BoolArray) -> Cells:
         return Cells(y_C[done_C], self.opponent_C[done_C], self.domain_C[done_C], self.cluster_C[done_C])
@@ -50,11 +66,11 @@ def tabulate(results: Results, role: Role) -> CellTable:
     """
     keep_M = results.feasible_M
     arm_M, opponent_M = results.seller_M[keep_M], results.buyer_M[keep_M]
-    y_M = results.seller_utility_M[keep_M]
+    y_M, left_M = results.seller_utility_M[keep_M], results.buyer_forfeits_M[keep_M]
     arms, opponents = len(results.design.sellers), len(results.design.buyers)
     if role is Role.BUYER:
         arm_M, opponent_M, arms, opponents = opponent_M, arm_M, opponents, arms
-        y_M = results.buyer_utility_M[keep_M]
+        y_M, left_M = results.buyer_utility_M[keep_M], results.seller_forfeits_M[keep_M]
     cluster_M, domain_M = results.scenario_M[keep_M], results.domain_M[keep_M]
     base_M = (cluster_M * opponents + opponent_M) * 2 + results.seller_opens_M[keep_M]
     id_M = base_M * results.design.replicates + results.replicate_M[keep_M]
@@ -64,7 +80,17 @@ def tabulate(results: Results, role: Role) -> CellTable:
     score_A_C = np.full((arms, len(id_C)), np.nan)
     score_A_C[arm_M, cell_M] = y_M
     standing_A_C = _standing(score_A_C, opponent_M[first_C], id_C, results, role)
-    return CellTable(score_A_C, standing_A_C, opponent_M[first_C], domain_M[first_C], cluster_M[first_C])
+    left_A_C = np.zeros(score_A_C.shape, bool)
+    left_A_C[arm_M, cell_M] = left_M
+    return CellTable(
+        score_A_C,
+        standing_A_C,
+        opponent_C=opponent_M[first_C],
+        domain_C=domain_M[first_C],
+        cluster_C=cluster_M[first_C],
+        seller_opens_C=results.seller_opens_M[keep_M][first_C],
+        left_A_C=left_A_C,
+    )
 
 
 def _standing(

@@ -116,6 +116,21 @@ def board_table(board: Board, lines: Sequence[tuple[Row, Panel]], database: str)
     return table(headings, rows)
 
 
+def conduct_table(board: Board, lines: Sequence[tuple[Row, Panel]]) -> str:
+    """Return scores by opener, and faulty answers and forfeits where there are any, as a table."""
+    headings = [
+        heading(board.role.value),
+        *(heading(name, number=True) for name in wording.conduct_headings(board)),
+    ]
+    rows = [
+        f"<tr>{_name_cell(row)}"
+        + "".join(cell(text(value), number=True) for value in wording.conduct(board, row))
+        + "</tr>"
+        for row, _ in lines
+    ]
+    return table(headings, rows)
+
+
 def _board_row(board: Board, row: Row, panel: Panel, is_open: bool) -> str:
     gap = "" if row.complete else wording.missing(row)
     count = wording.matches(row) if is_open else f"{panel.pooled.cells:,}"

@@ -133,6 +133,10 @@ def _panel(
     step = max(1, (width - _name_width(board) - 1) // (_CELL_WIDTH + 1))
     for start in range(0, len(board.opponents), step):
         yield _by_opponent(board, lines, board.opponents[start : start + step])
+    if lines[0][1] is lines[0][0].open:
+        yield Text()
+        yield Text(wording.conduct_title(board))
+        yield _conduct(board, lines)
     for note in wording.notes([*pooled, *single]):
         yield Text(note, style="dim")
 
@@ -177,6 +181,16 @@ def _by_opponent(board: Board, lines: Sequence[_Line], names: Sequence[str]) -> 
             for name in names
         ]
         table.add_row(_name(row), *map(Text, cells))
+    return table
+
+
+def _conduct(board: Board, lines: Sequence[_Line]) -> Table:
+    table = _table()
+    table.add_column(board.role.value, width=_name_width(board), overflow="fold")
+    for name in wording.conduct_headings(board):
+        table.add_column(_heading(name), justify="right", max_width=_CELL_WIDTH, overflow="fold")
+    for row, _ in lines:
+        table.add_row(_name(row), *map(Text, wording.conduct(board, row)))
     return table
 
 

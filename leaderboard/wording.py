@@ -6,6 +6,7 @@ from shlex import quote
 
 from leaderboard.board import Board, Row
 from leaderboard.statistic import FEW_CLUSTERS, Estimate
+from scenarios.scenario import Role
 
 NONE = "–"  # noqa: RUF001 (an en dash is what stands for "nothing" in a table)
 
@@ -110,6 +111,42 @@ def infeasible(board: Board) -> str | None:
         f"Infeasible panel (in no score): {count:,} matches, {deals:,} agreements; "
         "an agreement there is a mistake of at least one side."
     )
+
+
+def openers(board: Board) -> list[Role]:
+    """Return the sides that opened any match of the board."""
+    return [role for role in Role if any(role in row.conduct.by_opener for row in board.rows)]
+
+
+def misconduct(board: Board) -> bool:
+    """Return whether any agent, or any opponent, gave a faulty answer or forfeited."""
+    conducts = [row.conduct for row in board.rows]
+    return any(c.faults or c.forfeits or c.opponents_forfeits for c in conducts)
+
+
+def conduct_title(board: Board) -> str:
+    """Return the title of the table of :func:`conduct`."""
+    title = "By opener: score ± half its 95% interval"
+    return f"{title}. Then faulty answers and forfeits" if misconduct(board) else title
+
+
+def conduct_headings(board: Board) -> list[str]:
+    """Return the headings of :func:`conduct`'s columns."""
+    more = ["faulty answers", "forfeits", "opponents' forfeits", "score without"]
+    return [f"{role.value} opens" for role in openers(board)] + (more if misconduct(board) else [])
+
+
+def conduct(board: Board, row: Row) -> list[str]:
+    """Return an agent's scores by opener; where anyone misbehaved also its faulty answers, its forfeits,
+    its opponents' forfeits, and its score without the latter."""
+    found = row.conduct
+    scores = [found.by_opener.get(role) for role in openers(board)]
+    cells = [NONE if estimate is None else half_width(estimate) for estimate in scores]
+    if misconduct(board):
+        counts = (found.faults, found.forfeits, found.opponents_forfeits)
+        without = half_width(found.held) if found.opponents_forfeits else NONE
+        cells += [*(f"{count:,}" for count in counts), without]
+    return cells
 
 
 def notes(estimates: Iterable[Estimate]) -> list[str]:

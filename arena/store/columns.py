@@ -65,15 +65,16 @@ def places(connection: Connection, design: Design) -> tuple[set[Place], set[Plac
 
 def results(connection: Connection, design: Design, revision: int) -> Results:
     """Return the design's scored matches that are not withdrawn, as columns."""
-    wanted = (*_place(MATCHES), MATCHES.c.scenario_key, MATCHES.c.ending)
-    utilities = (MATCHES.c.seller_utility, MATCHES.c.buyer_utility)
-    query = select_in_design(design, MATCHES, *wanted, *utilities).where(
-        MATCHES.c.withdrawn_at.is_(None)
-    )
+    match = MATCHES.c
+    wanted = (*_place(MATCHES), match.scenario_key, match.ending, match.at_fault)
+    numbers = (match.seller_utility, match.buyer_utility, match.seller_faults, match.buyer_faults)
+    query = select_in_design(design, MATCHES, *wanted, *numbers).where(MATCHES.c.withdrawn_at.is_(None))
     rows = connection.execute(query).all()
-    domain, _, feasible, seller, buyer, opener, replicate, scenario, ending, *scores = (
-        zip(*rows, strict=True) if rows else ((),) * 11
+    domain, _, feasible, seller, buyer, opener, replicate, scenario, ending, at_fault, *counts = (
+        zip(*rows, strict=True) if rows else ((),) * 14
     )
+    forfeit_M = np.isin(np.array(ending, str), [how.value for how in Ending if how.forfeit])
+    at_fault_M = np.array([side or "" for side in at_fault], str)
     sellers, buyers, domains = _positions(design)
     clusters = {key: number for number, key in enumerate(sorted(set(scenario)))}
     return Results(
@@ -85,9 +86,13 @@ def results(connection: Connection, design: Design, revision: int) -> Results:
         feasible_M=np.array(feasible, bool),
         seller_opens_M=np.array(opener, str) == Role.SELLER.value,
         replicate_M=np.array(replicate, np.int64),
-        seller_utility_M=np.array(scores[0], float),
-        buyer_utility_M=np.array(scores[1], float),
+        seller_utility_M=np.array(counts[0], float),
+        buyer_utility_M=np.array(counts[1], float),
         deal_M=np.array(ending, str) == Ending.AGREEMENT.value,
+        seller_forfeits_M=forfeit_M & (at_fault_M == Role.SELLER.value),
+        buyer_forfeits_M=forfeit_M & (at_fault_M == Role.BUYER.value),
+        seller_faults_M=np.array(counts[2], np.int64),
+        buyer_faults_M=np.array(counts[3], np.int64),
         planned_S_B_D=_planned(design),
         void_S_B_D=_void(connection, design),
         revision=revision,

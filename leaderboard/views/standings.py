@@ -28,6 +28,9 @@ def show() -> None:
     lines = [(row, found) for row in board.rows if (found := _panel(row, panel)) is not None]
     _figure(board, lines)
     st.html(markup.board_table(board, lines, common.database() or ""))
+    if panel == "open" and lines:
+        st.caption(wording.conduct_title(board))
+        st.html(markup.conduct_table(board, lines))
     _notes(board, lines)
 
 

@@ -72,6 +72,10 @@ def play_all(
         seller_utility_M=y_M,
         buyer_utility_M=np.round(1 - y_M**2, 4),
         deal_M=y_M > 0.4,
+        seller_forfeits_M=np.zeros(len(grid), dtype=bool),
+        buyer_forfeits_M=np.zeros(len(grid), dtype=bool),
+        seller_faults_M=np.zeros(len(grid), dtype=np.int64),
+        buyer_faults_M=np.zeros(len(grid), dtype=np.int64),
         planned_S_B_D=planned,
         void_S_B_D=np.zeros_like(planned),
     )

@@ -157,3 +157,46 @@ def test_one_replicate_of_a_deterministic_pair_is_compared_with_each_of_a_stocha
     mean = math.fsum(contrast.y_M[contrast.domain_M < 2]) / (contrast.domain_M < 2).sum()
     scores = {row.agent: row.open.pooled.value for row in found.rows}
     assert mean == pytest.approx(scores["a"] - scores["b"], abs=1e-12)
+
+
+def test_scores_by_opener_are_those_of_the_matches_that_a_side_opened(full):
+    for role, utility in ((Role.SELLER, full.seller_utility_M), (Role.BUYER, full.buyer_utility_M)):
+        arm_M = full.seller_M if role is Role.SELLER else full.buyer_M
+        for row in board(full, role).rows:
+            for opener in Role:
+                mine = (arm_M == "abcxy".index(row.agent) % 3) & (full.domain_M < 2)
+                mine &= full.seller_opens_M == (opener is Role.SELLER)
+                found = row.conduct.by_opener[opener]
+                assert found.value == pytest.approx(utility[mine].mean(), abs=1e-12)
+                assert (found.cells, found.clusters) == (mine.sum(), 16)
+
+
+def test_forfeits_and_faulty_answers_are_counted_on_the_side_whose_they_are(full):
+    """b's buyer x forfeits on two scenarios of domain 0; seller a gives three faulty answers."""
+    lost = (full.seller_M == 1) & (full.buyer_M == 0) & np.isin(full.scenario_M, [3, 5])
+    faults = np.where((full.seller_M == 0) & (full.scenario_M == 7) & (full.buyer_M == 1), 3, 0)
+    found = replace(full, buyer_forfeits_M=lost, seller_faults_M=faults)
+    sellers, buyers = board(found).by_agent, board(found, Role.BUYER).by_agent
+    counts = {
+        name: (row.conduct.faults, row.conduct.forfeits, row.conduct.opponents_forfeits)
+        for name, row in (sellers | buyers).items()
+    }
+    none = (0, 0, 0)
+    assert counts == {"a": (3, 0, 0), "b": (0, 0, 2), "c": none, "x": (0, 2, 0), "y": none}
+    kept = (full.seller_M == 1) & (full.domain_M < 2) & ~lost
+    means = [
+        full.seller_utility_M[kept & (full.buyer_M == b) & (full.domain_M == d)].mean()
+        for b in range(2)
+        for d in range(2)
+    ]
+    assert sellers["b"].conduct.held.value == pytest.approx(sum(means) / 4, abs=1e-12)
+    assert sellers["b"].open.pooled.value != sellers["b"].conduct.held.value
+
+
+def test_an_opponent_that_always_forfeits_is_left_out_of_the_score_without_forfeits(full):
+    found = replace(full, buyer_forfeits_M=full.buyer_M == 0)
+    row = board(found).by_agent["b"]
+    kept = (full.seller_M == 1) & (full.buyer_M == 1) & (full.domain_M < 2)
+    assert row.conduct.held.value == pytest.approx(full.seller_utility_M[kept].mean(), abs=1e-12)
+    everyone = replace(full, buyer_forfeits_M=np.ones(len(full.buyer_M), bool))
+    assert board(everyone).by_agent["b"].conduct.held.value is None

@@ -121,10 +121,10 @@ def settle(page) -> None:
 def test_from_the_board_to_a_transcript_and_back(page, server):
     from playwright.sync_api import expect
 
-    expect(page.locator(".ba-table tbody tr")).to_have_count(3)
+    expect(page.locator(".ba-table").first.locator("tbody tr")).to_have_count(3)
     expect(page.locator("svg.marks")).to_be_visible()
     settle(page)
-    page.locator(".ba-table tbody tr", has_text="logroller").get_by_role("link").click()
+    page.locator(".ba-table").first.locator("tbody tr", has_text="logroller").get_by_role("link").click()
     expect(page.get_by_text("30 matches; 1 to 30 shown")).to_be_visible()
     assert "view=matches" in page.url
     listed = page.url
@@ -180,7 +180,7 @@ def test_a_bad_link_is_a_sentence(page, server):
     page.goto(f"{server}/?view=match&key=zz")
     expect(page.get_by_test_id("stAlert")).to_contain_text("No match")
     page.get_by_role("link", name="To the board").click()
-    expect(page.locator(".ba-table tbody tr")).to_have_count(3)
+    expect(page.locator(".ba-table").first.locator("tbody tr")).to_have_count(3)
 
 
 def test_a_taken_port_is_told_and_sigterm_ends_the_server_too(path):

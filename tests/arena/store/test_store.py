@@ -81,8 +81,11 @@ def test_columns_say_what_the_rows_say(store: Store) -> None:
     scenarios = freeze(store, plan_of)
     places = list(plan(plan_of))
     for number, place in enumerate(places):
-        utility, ending = number / 1000, "agreement" if number % 3 else "deadline"
+        utility, ending = number / 1000, ("deadline", "agreement", "forfeit_code")[number % 3]
         changes = {"seller_utility": utility, "buyer_utility": 1 - utility, "ending": ending}
+        if ending == "forfeit_code":
+            changes["at_fault"] = ("seller", "buyer")[number % 2]
+        changes |= {"seller_faults": number % 5, "buyer_faults": number % 7}
         store.add_matches([row(plan_of, place, scenarios[place.scenario], **changes)])
     found = store.results(plan_of)
     order = np.argsort(found.seller_utility_M)
@@ -94,7 +97,10 @@ def test_columns_say_what_the_rows_say(store: Store) -> None:
         assert found.seller_opens_M[at] == (place.opener == Role.SELLER)
         assert found.feasible_M[at] == place.feasible
         assert found.replicate_M[at] == place.replicate
-        assert found.deal_M[at] == bool(number % 3)
+        assert found.deal_M[at] == (number % 3 == 1)
+        forfeits = (found.seller_forfeits_M[at], found.buyer_forfeits_M[at])
+        assert forfeits == (number % 6 == 2, number % 6 == 5)
+        assert (found.seller_faults_M[at], found.buyer_faults_M[at]) == (number % 5, number % 7)
         assert found.buyer_utility_M[at] == 1 - number / 1000
     clusters = {(found.scenario_M[at], *places[n].scenario) for n, at in enumerate(order)}
     assert len(clusters) == len({place.scenario for place in places})
