@@ -261,7 +261,7 @@ def _conduct(sides: _Sides, arm: int) -> Conduct:
 def _held(cells: Cells, open_D: BoolArray, opponents: int) -> Estimate:
     left_O_D = np.zeros((opponents, len(open_D)), bool)
     left_O_D[cells.buyer_M, cells.domain_M] = True
-    whole_O = left_O_D[:, open_D].all(axis=1)
+    whole_O: BoolArray = np.all(left_O_D | ~open_D, axis=1)
     weight_O_D = score_weights(max(int(whole_O.sum()), 1), open_D)[0] * whole_O[:, None]
     return estimate(cells, weight_O_D)
 
