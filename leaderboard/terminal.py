@@ -225,7 +225,7 @@ def _footnotes(board: Board, database: str | None) -> Iterator[str]:
             yield text
     if any(not row.complete for row in board.rows):
         yield f"To play what is missing: {wording.fill_command(board, database)}"
-    if any(row.self_play for row in board.rows):
+    if any(row.self_play for row in _listed(board)):
         yield "* against itself"
     if any(row.rank is not None for row in board.rows):
         yield "Rank: the places that 95% confidence leaves, all pairs compared at once."
