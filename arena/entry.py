@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.spec import AgentSpec, Connection, Profile
 from arena.errors import UserError
 from arena.record import utc_now
 from arena.store.agents import Registration
+from scenarios.yaml_file import read_yaml
 
 NAME_LIMIT = 200
 _BIDI = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
@@ -193,11 +193,9 @@ def entry_from(fields: dict[str, Any], where: str = "") -> Entry:
 def read_file(path: str | Path) -> list[Entry]:
     """Return the entries of an agents file. Raises RegistryError that names the file and the place."""
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RegistryError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise RegistryError(f"{path}: is not valid YAML: {' '.join(str(error).split())}") from None
+        content = read_yaml(path)
+    except ValueError as error:
+        raise RegistryError(str(error)) from None
     agents = content.get("agents") if isinstance(content, dict) and len(content) == 1 else None
     if not isinstance(agents, list) or not agents:
         raise RegistryError(f"{path}: must hold one list, `agents:`, with an entry an agent")

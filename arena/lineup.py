@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.agent import Agent
@@ -22,6 +21,7 @@ from scenarios import catalogue
 from scenarios.domain import Domain
 from scenarios.draw import DRAW_VERSION, draw
 from scenarios.scenario import Role, Split
+from scenarios.yaml_file import read_yaml
 
 
 class _DomainEntry(BaseModel):
@@ -76,11 +76,9 @@ class Lineup:
 def read_request(path: str | Path) -> Request:
     """Return what a design file (YAML or JSON) asks for. Raises UserError that names the file."""
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: is neither YAML nor JSON: {' '.join(str(error).split())}") from None
+        content = read_yaml(path)
+    except ValueError as error:
+        raise UserError(str(error)) from None
     if not isinstance(content, dict):
         raise UserError(f"{path}: must be a mapping; arena designs --show HASH prints one")
     return request_from(content, f"{path}: ")

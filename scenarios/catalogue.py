@@ -5,12 +5,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from scenarios.domain import Domain
 from scenarios.draw import draw
 from scenarios.scenario import Scenario, Split
+from scenarios.yaml_file import read_yaml
 
 _BUNDLED = Path(__file__).parent / "trade"
 _SUFFIXES = (".yaml", ".yml")
@@ -66,14 +66,7 @@ def scenario(label: str) -> Scenario:
 
 def load(path: str | Path) -> Domain:
     """Return the domain in a YAML file. Raises ValueError that names file, field and cure."""
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path}: {_yaml_mistake(error)}") from None
+    content = read_yaml(path)
     if not isinstance(content, dict):
         raise ValueError(
             f"{path}: a domain is a mapping that starts with `name:`; see docs/scenarios.md"
@@ -82,13 +75,6 @@ def load(path: str | Path) -> Domain:
         return Domain.model_validate(content)
     except ValidationError as error:
         raise ValueError(f"{path}: " + "; ".join(_mistakes(error, content))) from None
-
-
-def _yaml_mistake(error: yaml.YAMLError) -> str:
-    """Return what is wrong with the YAML itself, and on which line."""
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1} is not valid YAML: {error.problem}"
-    return f"is not valid YAML: {error}"
 
 
 def _mistakes(error: ValidationError, content: dict[str, Any]) -> list[str]:

@@ -86,28 +86,12 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
 
 def trouble(url: URL, error: DatabaseError) -> StoreError:
     """Return what to tell the user of an error that the database raised."""
-    cause = error.orig
-    if isinstance(cause, sqlite3.DatabaseError) and "not a database" in str(cause):
-        return StoreError(f"{shown(url)} is not a database; give the path of another file with --db")
-    if isinstance(cause, sqlite3.OperationalError) and "unable to open" in str(cause):
-        return StoreError(
-            f"cannot open {shown(url)}: it is a folder, or lies in one that does not exist or may not "
-            "be written to; give the path of a file with --db"
-        )
-    if isinstance(cause, sqlite3.OperationalError) and "locked" in str(cause):
-        return StoreError(f"{shown(url)} is being written to by another process; try again")
-    if isinstance(cause, sqlite3.OperationalError) and "readonly" in str(cause):
-        # Reading takes a log beside the file as well.
-        return StoreError(
-            f"{shown(url)} or its folder may not be written to, which even reading needs: copy the file "
-            "to a folder of your own and name it with --db"
-        )
-    if isinstance(cause, sqlite3.OperationalError) and "full" in str(cause):
-        return StoreError(
-            f"the disk of {shown(url)} is full: make room and run the command again; all that was "
-            "committed is kept"
-        )
-    return StoreError(f"{shown(url)}: {str(cause).strip()}")
+    cause, at = str(error.orig).strip(), shown(url)
+    if isinstance(error.orig, sqlite3.DatabaseError):
+        for sign, advice in _ADVICE.items():
+            if sign in cause:
+                return StoreError(advice.format(at=at))
+    return StoreError(f"{at}: {cause}")
 
 
 def _set_up(dbapi: Any, record: object) -> None:
@@ -119,3 +103,17 @@ def _set_up(dbapi: Any, record: object) -> None:
 def _begin(connection: Connection) -> None:
     immediate = connection.get_execution_options().get("immediate", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+
+_ADVICE = {
+    "not a database": "{at} is not a database; give the path of another file with --db",
+    "unable to open": "cannot open {at}: it is a folder, or lies in one that does not exist or may not "
+    "be written to; give the path of a file with --db",
+    "locked": "{at} is being written to by another process; try again",
+    # Reading takes a log beside the file as well.
+    "readonly": "{at} or its folder may not be written to, which even reading needs: copy the file to "
+    "a folder of your own and name it with --db",
+    "full": "the disk of {at} is full: make room and run the command again; all that was committed is "
+    "kept",
+}
+"""What SQLite's error says, and what to do about it."""

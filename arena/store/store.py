@@ -222,16 +222,12 @@ class Store:
 
     # Matches
 
-    def add_matches(self, rows: Iterable[Played]) -> int:
-        """Keep scored matches in one transaction. Returns how many were new; none is overwritten."""
+    def add_matches(self, rows: Iterable[Played]) -> None:
+        """Keep scored matches in one transaction. A match that is there already stays as it is."""
         content = [row._asdict() for row in rows]
-        if not content:
-            return 0
-        with self._writing() as connection:
-            before = connection.execute(sa.select(sa.func.count()).select_from(MATCHES)).scalar_one()
-            insert_new(connection, MATCHES, content, "key")
-            after = connection.execute(sa.select(sa.func.count()).select_from(MATCHES)).scalar_one()
-        return int(after - before)
+        if content:
+            with self._writing() as connection:
+                insert_new(connection, MATCHES, content, "key")
 
     def add_void(self, row: Played) -> int:
         """Keep one void attempt. Returns its number, counted from 1 for each match key."""

@@ -84,6 +84,7 @@ def test_a_label_names_a_scenario(tmp_path: Path) -> None:
 
 
 MISTAKES = {
+    "a key twice": ("aim: {", "name: again\naim: {", r"line 5 .* the key 'name' is given twice"),
     "not YAML": ("aim: {", "aim: [", r"line 5 is not valid YAML: .*\]"),
     "no field": ("title: Sale of a bicycle\n", "", "title is missing"),
     "misspelt field": (
