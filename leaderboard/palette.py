@@ -7,8 +7,8 @@ SELLER = "#0072B2"
 BUYER = "#D55E00"
 ANCHOR = "#8A8A8A"
 _COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#0072B2")
-_SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "stroke")
-_GLYPHS = "●■◆▲▼✚▬"
+_SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
+_GLYPHS = "●■◆▲▼✚▶"
 
 
 def colour(position: int) -> str:

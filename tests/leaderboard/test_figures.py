@@ -62,3 +62,8 @@ def test_marks_stay_distinct(count):
     pairs = {(palette.colour(place), palette.shape(place)) for place in range(count)}
     assert len(pairs) == count
     assert all(palette.glyph(place) for place in range(count))
+    # Vega's other shapes, such as "stroke", are lines: filled and without an outline they are invisible.
+    areas = {"circle", "square", "cross", "diamond"} | {
+        f"triangle-{way}" for way in ("up", "down", "left", "right")
+    }
+    assert {palette.shape(place) for place in range(count)} <= areas
