@@ -11,10 +11,11 @@ from enum import StrEnum
 
 from agents.agent import UNNAMED, Action, ActionKind
 from scenarios.domain import Term
+from scenarios.draw import TURNS
 from scenarios.scenario import Package, Role, Scenario
 
 PROTOCOL_VERSION = 1
-LEAST_TURNS, MOST_TURNS = 6, 12
+LEAST_TURNS, MOST_TURNS = TURNS
 MESSAGE_LIMIT = 2_000
 ANSWER_LIMIT = 100_000
 """Characters of a raw answer; a longer one is not parsed."""

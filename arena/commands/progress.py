@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from arena.commands.printing import plain
 from arena.lineup import Lineup
+from arena.protocol import LEAST_TURNS, MOST_TURNS
 from arena.tournament import Summary, Tournament
 from leaderboard.wording import counted
 from scenarios.scenario import Role
@@ -22,7 +23,8 @@ def plan_lines(tournament: Tournament, lineup: Lineup) -> Generator[str]:
     design, summary = lineup.design, tournament.summary
     held_out = [domain.name for domain in design.domains if domain.held_out]
     apart = f" ({', '.join(held_out)} held out)" if held_out else ""
-    turns = f"{design.turns} turns a side" if design.turns else "hidden limits of 6 to 12 turns a side"
+    hidden = f"hidden limits of {LEAST_TURNS} to {MOST_TURNS} turns a side"
+    turns = f"{design.turns} turns a side" if design.turns else hidden
     panel = f" and {design.infeasible} without a zone of agreement" if design.infeasible else ""
     yield (
         f"Design {design.hash}: {counted(len(design.sellers), 'seller')} x "
@@ -58,7 +60,7 @@ def shown(tournament: Tournament) -> Generator[Callable[[Summary], None]]:
     if not total:
         yield lambda summary: None
     elif sys.stderr.isatty():
-        with _bar(total) as tick:
+        with _bar(total, tournament.summary.void) as tick:
             yield tick
     else:
         yield _sparse(total)
@@ -120,7 +122,7 @@ def _names(lineup: Lineup, role: Role) -> str:
 
 
 @contextmanager
-def _bar(total: int) -> Generator[Callable[[Summary], None]]:
+def _bar(total: int, void_before: int) -> Generator[Callable[[Summary], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -134,11 +136,9 @@ def _bar(total: int) -> Generator[Callable[[Summary], None]]:
     )
     with Progress(*columns, console=Console(stderr=True), expand=True) as bar:
         task = bar.add_task("playing", total=total, rate="", void="")
-        begun_void: list[int] = []
 
         def tick(summary: Summary) -> None:
-            begun_void.append(summary.void) if not begun_void else None
-            done = summary.played + summary.void - begun_void[0]
+            done = summary.played + summary.void - void_before
             void = f", {summary.void:,} void" if summary.void else ""
             bar.update(task, completed=done, rate=_rate(summary), void=void)
 
