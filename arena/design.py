@@ -5,6 +5,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from arena.analysis import Analysis
 from arena.protocol import MESSAGE_LIMIT, PROTOCOL_VERSION, Rules
 from scenarios.canonical import digest
 from scenarios.draw import DRAW_VERSION
@@ -61,6 +62,8 @@ class Design(BaseModel):
     protocol: int = PROTOCOL_VERSION
     draw: int = DRAW_VERSION
     """The recipe that drew the scenarios; a design of another recipe can be shown but not played."""
+    analysis: Analysis | None = None
+    """What was declared before play; None: nothing was, and all that a board compares is exploratory."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -72,12 +75,27 @@ class Design(BaseModel):
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"the domain {twice} stands twice in the design")
+        self._check_analysis()
         return self
+
+    def _check_analysis(self) -> None:
+        if self.analysis is None:
+            return
+        sellers = {player.version for player in self.sellers}
+        named = {version for contrast in self.analysis.contrasts for version in contrast.sellers}
+        named |= {*self.analysis.bases, *self.analysis.bases.values()}
+        if strangers := sorted(named - sellers):
+            raise ValueError(f"the analysis names {strangers[0]}, which is no seller of the design")
+        buyers = {player.version for player in self.buyers}
+        if strangers := sorted(set(self.analysis.excluded) - buyers):
+            raise ValueError(f"the analysis excludes {strangers[0]}, which is no buyer of the design")
 
     @cached_property
     def hash(self) -> str:
         """Twelve hexadecimal digits. Order of agents and domains does not matter."""
         content = self.model_dump(mode="json")
+        if self.analysis is None:
+            del content["analysis"]
         for side in ("sellers", "buyers", "domains"):
             content[side] = sorted(content[side], key=lambda entry: (entry["name"], entry["version"]))
         return digest(content, 12)

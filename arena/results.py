@@ -1,5 +1,6 @@
 """What a design's matches came to, as columns: all that the leaderboard reads."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,20 @@ class Results:
     seller_faults_M: IntArray
     """The seller's faulty answers, those that were asked for again included."""
     buyer_faults_M: IntArray
+    key_M: NDArray[np.str_]
+    """The matches' keys: what their pages and transcripts are found by."""
+    fresh_M: BoolArray
+    """Whether the match began after the design was frozen; a contrast over others is exploratory."""
+    tokens_M_R: FloatArray
+    """Tokens in and out, by role (seller, buyer); NaN where they are not known."""
+    cost_M_R: FloatArray
+    """US dollars, by role; NaN where they are not known."""
+    latency_M_R: FloatArray
+    """Seconds that calls to models took, by role; NaN where there were none."""
+    measures_M: NDArray[np.void]
+    """What was measured on each transcript: a structured array of `arena.measures.DTYPE`."""
+    words_M: Sequence[str | None]
+    """The first two words of each message, as `arena.measures` stores them; None where nobody spoke."""
     planned_S_B_D: IntArray
     """Planned matches on feasible scenarios: seller, buyer, domain."""
     void_S_B_D: IntArray

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from arena.design import Design, DesignDomain, Player
+from arena.measures import DTYPE
 from arena.results import Results
 
 
@@ -76,9 +77,29 @@ def play_all(
         buyer_forfeits_M=np.zeros(len(grid), dtype=bool),
         seller_faults_M=np.zeros(len(grid), dtype=np.int64),
         buyer_faults_M=np.zeros(len(grid), dtype=np.int64),
+        key_M=np.array([f"{number:032x}" for number in range(len(grid))], dtype=str),
+        fresh_M=np.ones(len(grid), dtype=bool),
+        tokens_M_R=np.full((len(grid), 2), np.nan),
+        cost_M_R=np.full((len(grid), 2), np.nan),
+        latency_M_R=np.full((len(grid), 2), np.nan),
+        measures_M=_measures(y_M),
+        words_M=[None] * len(grid),
         planned_S_B_D=planned,
         void_S_B_D=np.zeros_like(planned),
     )
+
+
+def _measures(y_M: np.ndarray) -> np.ndarray:
+    """Return measures of silent matches in which each side's walk-away value is 0.4."""
+    measures_M = np.zeros(len(y_M), dtype=DTYPE)
+    measures_M["walk_away"] = 4_000
+    measures_M["surplus"] = 4_000
+    measures_M["terms"] = 9
+    measures_M["distance"] = np.where(y_M > 0.4, 0.05, np.nan)
+    measures_M["by_kind"][:, 0, 3] = np.where(y_M > 0.4, np.round(y_M * 10_000), 0)
+    measures_M["by_kind"][:, 1, 3] = np.where(y_M > 0.4, np.round((1 - y_M**2) * 10_000), 0)
+    measures_M["turns"] = 4
+    return measures_M
 
 
 def choose(results: Results, rows: np.ndarray) -> Results:
@@ -86,6 +107,7 @@ def choose(results: Results, rows: np.ndarray) -> Results:
     columns = {
         name: getattr(results, name)[rows]
         for name in vars(results)
-        if name.endswith("_M") and name != "design"
+        if "_M" in name and name != "words_M"
     }
+    columns["words_M"] = list(np.array(results.words_M, dtype=object)[rows])
     return replace(results, **columns)

@@ -1,0 +1,85 @@
+"""The part of a design that says, before play, what will be asked of the results.
+
+What is declared here is confirmatory on matches begun after the design was frozen; all else that a board
+shows is exploratory. Defaults and limits are this project's choice: the study that inspired it reports
+four guards without their definitions.
+"""
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Contrast(BaseModel):
+    """A difference of scores over the cells that all its sellers completed: the sum over `plus` less the
+    sum over `minus`. A against B is (A) less (B); the difference of two gains, (A1 - base1) -
+    (A2 - base2), is (A1, base2) less (base1, A2)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    plus: tuple[str, ...] = Field(min_length=1)
+    """Versions of sellers."""
+    minus: tuple[str, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if len(self.plus) != len(self.minus):
+            raise ValueError("a contrast takes away as many sellers as it adds")
+        if set(self.plus) & set(self.minus):
+            raise ValueError("a contrast has the same seller on both sides")
+        return self
+
+    @property
+    def sellers(self) -> tuple[str, ...]:
+        """Everyone in it."""
+        return (*self.plus, *self.minus)
+
+
+class Guards(BaseModel):
+    """Limits against hollow gains. Ours, and shown as ours."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    action_leak: float = Field(0.05, ge=0, le=1)
+    """The largest share of a seller's messages that may carry a fragment of the JSON action."""
+    opener: float = Field(0.30, ge=0, le=1)
+    """The largest share of a seller's messages that may begin with the same two words."""
+    deal_margin: float = Field(0.05, ge=0, le=1)
+    """How much lower than its base's a seller's deal rate may be."""
+    below_margin: float = Field(0.02, ge=0, le=1)
+    """How much higher than its base's its rate of agreements below its walk-away value may be."""
+    infeasible_margin: float = Field(0.05, ge=0, le=1)
+    """How much higher than its base's its rate of agreements in infeasible cells may be."""
+
+
+class Analysis(BaseModel):
+    """What is declared before play: the Holm family, the arms and their bases, guards and limits."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    contrasts: tuple[Contrast, ...] = ()
+    """The confirmatory family; its size is Holm's m. The held-out domains have the same contrasts as a
+    family of their own."""
+    bases: dict[str, str] = Field(default_factory=dict)
+    """The version of each arm's base, by the arm's version; both are sellers of the design."""
+    families: dict[str, str] = Field(default_factory=dict)
+    """The model family of players, by version, as far as it is known."""
+    training_families: tuple[str, ...] = ()
+    """Families of the buyers that the arms were trained against."""
+    excluded: tuple[str, ...] = ()
+    """Versions of the buyers that no arm may be trained against."""
+    guards: Guards = Guards()
+    alarm_margin: float = Field(0.05, ge=0, le=1)
+    """A difference of splits this large raises the pooling alarm even where the weakest gain is
+    detectable."""
+    interval: Literal["t", "bootstrap"] = "t"
+    """Which 95% interval boards print; p is always the t statistic's."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        seen = {(frozenset(c.plus), frozenset(c.minus)) for c in self.contrasts}
+        if len(seen) < len(self.contrasts):
+            raise ValueError("a contrast stands twice in the family")
+        if loop := [arm for arm, base in self.bases.items() if arm == base]:
+            raise ValueError(f"{loop[0]} is named as its own base")
+        return self
