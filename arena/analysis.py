@@ -5,9 +5,11 @@ shows is exploratory. Defaults and limits are this project's choice: the study t
 four guards without their definitions.
 """
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Contrast(BaseModel):
@@ -40,15 +42,15 @@ class Guards(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    action_leak: float = Field(0.05, ge=0, le=1)
+    action_leak: Share = 0.05
     """The largest share of a seller's messages that may carry a fragment of the JSON action."""
-    opener: float = Field(0.30, ge=0, le=1)
+    opener: Share = 0.30
     """The largest share of a seller's messages that may begin with the same two words."""
-    deal_margin: float = Field(0.05, ge=0, le=1)
+    deal_margin: Share = 0.05
     """How much lower than its base's a seller's deal rate may be."""
-    below_margin: float = Field(0.02, ge=0, le=1)
+    below_margin: Share = 0.02
     """How much higher than its base's its rate of agreements below its walk-away value may be."""
-    infeasible_margin: float = Field(0.05, ge=0, le=1)
+    infeasible_margin: Share = 0.05
     """How much higher than its base's its rate of agreements in infeasible cells may be."""
 
 
@@ -69,7 +71,7 @@ class Analysis(BaseModel):
     excluded: tuple[str, ...] = ()
     """Versions of the buyers that no arm may be trained against."""
     guards: Guards = Guards()
-    alarm_margin: float = Field(0.05, ge=0, le=1)
+    alarm_margin: Share = 0.05
     """A difference of splits this large raises the pooling alarm even where the weakest gain is
     detectable."""
     interval: Literal["t", "bootstrap"] = "t"
