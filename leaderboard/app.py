@@ -3,28 +3,45 @@
 It only reads. The address decides what is shown: `view`, and the parameters of that view.
 """
 
+from importlib import import_module
+from typing import NamedTuple
+
 import streamlit as st
 
 from arena.errors import UserError
 from leaderboard import markup
-from leaderboard.views import common, match, matches, standings
+from leaderboard.views import common
 
-VIEWS = {"board": standings.show, "matches": matches.show, "match": match.show}
+
+class View(NamedTuple):
+    """A page: a module of :mod:`leaderboard.views` with a function `show`, imported when opened."""
+
+    module: str
+    label: str | None
+    """What the row of links calls it; None: other pages lead to it."""
+
+
+VIEWS = {
+    "board": View("standings", "Board"),
+    "matches": View("matches", "Matches"),
+    "match": View("match", None),
+}
 
 
 def main() -> None:
     """Draw the page that the address names."""
     st.set_page_config(page_title="Bargaining Arena", page_icon="⚖", layout="wide")
     st.html(markup.STYLE)
-    st.html(f'<h1 class="ba-title">{markup.link("Bargaining Arena", "board")}</h1>')
     common.guarded(_show)
 
 
 def _show() -> None:
     name = st.query_params.get("view", "board")
+    labels = {key: view.label for key, view in VIEWS.items() if view.label is not None}
+    st.html(markup.navigation(labels, name, st.query_params.get("design")))
     if name not in VIEWS:
         raise UserError(f"there is no page {name!r}")
-    VIEWS[name]()
+    import_module(f"leaderboard.views.{VIEWS[name].module}").show()
 
 
 main()

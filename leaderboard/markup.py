@@ -1,7 +1,7 @@
 """The pages' HTML. Every text that came from a user or a model passes through :func:`text`."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from urllib.parse import urlencode
 
@@ -15,6 +15,9 @@ STYLE = f"""<style>
 .stMainBlockContainer a:hover {{ text-decoration: underline; }}
 h1.ba-title {{ padding: 0; font-size: 1.9rem; }}
 h1.ba-title a {{ color: inherit; }}
+.ba-nav {{ display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; margin: .5rem 0 .2rem 0;
+  padding-bottom: .35rem; border-bottom: 1px solid rgba(128,128,128,.3); font-size: .95rem; }}
+.ba-nav [aria-current] {{ font-weight: 600; border-bottom: 2px solid currentColor; }}
 .ba-table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }}
 .ba-wide {{ overflow-x: auto; }}
 .ba-table th, .ba-table td {{ padding: .38rem .7rem .38rem 0; text-align: left; vertical-align: top;
@@ -63,6 +66,21 @@ def address(view: str, **parameters: str | None) -> str:
 def link(label: str, view: str, **parameters: str | None) -> str:
     """Return a link to a view, in the same tab."""
     return f'<a href="{escape(address(view, **parameters))}" target="_self">{text(label)}</a>'
+
+
+def navigation(labels: Mapping[str, str], current: str, design: str | None) -> str:
+    """Return the title and the row of links to the pages, in that order, with the current one marked;
+    the links keep the design that the address names."""
+    links = [
+        f'<span aria-current="page">{text(label)}</span>'
+        if name == current
+        else link(label, name, design=design)
+        for name, label in labels.items()
+    ]
+    title = link("Bargaining Arena", "board", design=design)
+    return (
+        f'<h1 class="ba-title">{title}</h1><nav class="ba-nav" aria-label="Pages">{"".join(links)}</nav>'
+    )
 
 
 def table(headings: Sequence[str], rows: Iterable[str]) -> str:

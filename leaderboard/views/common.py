@@ -1,20 +1,27 @@
 """What every page needs: the record, the design that the address names, and one way to fail."""
 
 import argparse
+import csv
+import io
+import json
 import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
 from arena.design import Design
 from arena.errors import UserError
+from arena.results import Results
 from arena.store import Store, StoredDesign
 from leaderboard import markup, wording
 from leaderboard.board import Board, board
 from scenarios.scenario import Role
 
+P = ParamSpec("P")
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
@@ -36,14 +43,92 @@ def _opened(address: str | None) -> Store:
     return Store.open(address, create=False)
 
 
+def results_of(store: Store, stored: StoredDesign) -> Results:
+    """Return the design's scored matches, read once for a revision of the record."""
+    return _results(store, store.address, stored.design.hash, store.revision())
+
+
+def computed(
+    function: Callable[Concatenate[Results, P], T],
+    store: Store,
+    stored: StoredDesign,
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> T:
+    """Return ``function(results, *arguments, **named)`` for the design's results.
+
+    It is computed once for a function (by its name: no lambda, no closure), a design, a revision of the
+    record and the arguments, which Streamlit must be able to hash (texts, numbers, enums, tuples). What
+    comes back is shared by all readers: change nothing in it.
+    """
+    name = f"{function.__module__}.{function.__qualname__}"
+    key = (store.address, stored.design.hash, store.revision())
+    found: T = _computed(function, store, stored, name, *key, arguments, named)
+    return found
+
+
 def board_of(store: Store, stored: StoredDesign, role: Role) -> Board:
     """Return the board, computed once for a design, a role and a revision of the record."""
-    return _board(store, store.address, stored.design.hash, role.value, store.revision())
+    return computed(board, store, stored, role)
 
 
-@st.cache_resource(show_spinner="Computing the board…", max_entries=16)
-def _board(_store: Store, address: str, design: str, role: str, revision: int) -> Board:
-    return board(_store.results(_store.design(design).design), Role(role))
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _results(_store: Store, address: str, design: str, revision: int) -> Results:
+    return _store.results(_store.design(design).design)
+
+
+@st.cache_resource(show_spinner="Computing…", max_entries=200)
+def _computed(
+    _function: Callable[..., Any],
+    _store: Store,
+    _stored: StoredDesign,
+    name: str,
+    address: str,
+    design: str,
+    revision: int,
+    arguments: tuple[Any, ...],
+    named: dict[str, Any],
+) -> Any:
+    return _function(_results(_store, address, design, revision), *arguments, **named)
+
+
+def download(label: str, rows: Sequence[Mapping[str, Any]], name: str) -> None:
+    """Put buttons under a table that download `rows` as CSV and as JSON, in files called `name`.
+
+    `label` says what the rows are, as ``the board``. Nested values stand in the CSV as JSON.
+    """
+    if not rows:
+        return
+    with st.container(horizontal=True, gap="small"):
+        for kind, content, mime in (
+            ("csv", _csv(rows), "text/csv"),
+            ("json", json.dumps(list(rows), indent=1, ensure_ascii=False), "application/json"),
+        ):
+            st.download_button(
+                kind.upper(),
+                content,
+                f"{name}.{kind}",
+                mime,
+                key=f"download {name}.{kind}",
+                help=f"Download {label} as {kind.upper()}",
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+            )
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(dict.fromkeys(field for row in rows for field in row)))
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(
+            {
+                field: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+                for field, value in row.items()
+            }
+        )
+    return out.getvalue()
 
 
 def choose(
