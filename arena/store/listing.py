@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, literal, null, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Table, func, literal, null, or_, select
 
 from arena.design import Design
 from arena.store.columns import in_design
@@ -24,6 +24,15 @@ class Filter:
     ending: str | None = None
     withdrawn: bool = False
     """Whether to list withdrawn matches as well."""
+    only_withdrawn: bool = False
+    opener: str | None = None
+    faulty: bool = False
+    """Whether to list only matches in which a side gave a faulty answer."""
+    text: str | None = None
+    """What the key starts with, or what stands somewhere in the scenario's label (its version may be
+    left out) or in the ending's detail; case does not matter."""
+    scenario_key: str | None = None
+    replicate: int | None = None
 
 
 class Listed(NamedTuple):
@@ -94,10 +103,24 @@ class Listed(NamedTuple):
         return total
 
 
-def listed(connection: Connection, wanted: Filter, voids: bool = False) -> list[Listed]:
-    """Return the matches (or void attempts) that `wanted` lets through, in a fixed order."""
+def listed(
+    connection: Connection,
+    wanted: Filter,
+    voids: bool = False,
+    limit: int | None = None,
+    offset: int = 0,
+) -> list[Listed]:
+    """Return the matches (or void attempts) that `wanted` lets through, in a fixed order: at most
+    `limit` of them, after the first `offset`."""
     table = VOIDS if voids else MATCHES
-    return _rows(connection, table, *_conditions(wanted, table))
+    return _rows(connection, table, *_conditions(wanted, table), limit=limit, offset=offset)
+
+
+def counted(connection: Connection, wanted: Filter, voids: bool = False) -> int:
+    """Return how many matches (or void attempts) `wanted` lets through."""
+    table = VOIDS if voids else MATCHES
+    query = select(func.count()).select_from(_joined(table)).where(*_conditions(wanted, table))
+    return int(connection.execute(query).scalar_one())
 
 
 def by_key(connection: Connection, prefix: str, voids: bool = False) -> list[Listed]:
@@ -126,14 +149,49 @@ def _conditions(wanted: Filter, table: Table) -> list[ColumnElement[bool]]:
     ):
         if allowed is not None:
             conditions.append(column.in_(list(allowed)))
-    if wanted.ending is not None:
-        conditions.append(table.c.ending == wanted.ending)
-    if table is MATCHES and not wanted.withdrawn:
+    for column, value in (
+        (table.c.ending, wanted.ending),
+        (table.c.opener, wanted.opener),
+        (table.c.scenario_key, wanted.scenario_key),
+        (table.c.replicate, wanted.replicate),
+    ):
+        if value is not None:
+            conditions.append(column == value)
+    if wanted.faulty:
+        conditions.append(table.c.seller_faults + table.c.buyer_faults > 0)
+    if wanted.text:
+        conditions.append(_mentions(table, wanted.text.strip()))
+    if table is MATCHES and wanted.only_withdrawn:
+        conditions.append(table.c.withdrawn_at.is_not(None))
+    elif table is MATCHES and not wanted.withdrawn:
         conditions.append(table.c.withdrawn_at.is_(None))
     return conditions
 
 
-def _rows(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> list[Listed]:
+def _mentions(table: Table, text: str) -> ColumnElement[bool]:
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    # A label is car_sale@3f2a91/eval/12; one writes car_sale/eval/12.
+    label = escaped if "@" in text else escaped.replace("/", "%/", 1)
+    return or_(
+        table.c.key.startswith(text.lower(), autoescape=True),
+        SCENARIOS.c.label.ilike(f"%{label}%", escape="\\"),
+        table.c.detail.ilike(f"%{escaped}%", escape="\\"),
+    )
+
+
+def _joined(table: Table) -> FromClause:
+    return table.join(SCENARIOS, table.c.scenario_key == SCENARIOS.c.key).join(
+        DOMAINS, SCENARIOS.c.domain_version == DOMAINS.c.version
+    )
+
+
+def _rows(
+    connection: Connection,
+    table: Table,
+    *conditions: ColumnElement[bool],
+    limit: int | None = None,
+    offset: int = 0,
+) -> list[Listed]:
     special: dict[str, ColumnElement[Any]] = {
         "domain": DOMAINS.c.name,
         "domain_version": SCENARIOS.c.domain_version,
@@ -145,13 +203,9 @@ def _rows(connection: Connection, table: Table, *conditions: ColumnElement[bool]
         special["attempt"] = literal(0)
     else:
         special["withdrawn_at"] = special["withdrawn_reason"] = null()
-    joined = table.join(SCENARIOS, table.c.scenario_key == SCENARIOS.c.key).join(
-        DOMAINS, SCENARIOS.c.domain_version == DOMAINS.c.version
-    )
     columns = [special[field] if field in special else table.c[field] for field in Listed._fields]
     order = (DOMAINS.c.name, SCENARIOS.c.domain_version, SCENARIOS.c.feasible.desc(), SCENARIOS.c.number)
     who = [table.c[name] for name in ("opener", "seller_version", "buyer_version", "replicate")]
-    query = select(*columns).select_from(joined).where(*conditions)
-    return [
-        Listed._make(row) for row in connection.execute(query.order_by(*order, *who, table.c.started_at))
-    ]
+    query = select(*columns).select_from(_joined(table)).where(*conditions)
+    page = query.order_by(*order, *who, table.c.started_at).limit(limit).offset(offset or None)
+    return [Listed._make(row) for row in connection.execute(page)]

@@ -257,10 +257,18 @@ class Store:
             revision = int(connection.execute(sa.select(STATE.c.revision)).scalar_one())
             return columns.results(connection, design, revision)
 
-    def matches(self, wanted: Filter, *, voids: bool = False) -> list[Listed]:
-        """Return the matches (or the void attempts) that `wanted` lets through, in a fixed order."""
+    def matches(
+        self, wanted: Filter, *, voids: bool = False, limit: int | None = None, offset: int = 0
+    ) -> list[Listed]:
+        """Return the matches (or the void attempts) that `wanted` lets through, in a fixed order: at
+        most `limit` of them, after the first `offset`."""
         with self._reading() as connection:
-            return listing.listed(connection, wanted, voids)
+            return listing.listed(connection, wanted, voids, limit, offset)
+
+    def count(self, wanted: Filter, *, voids: bool = False) -> int:
+        """Return how many matches (or void attempts) `wanted` lets through."""
+        with self._reading() as connection:
+            return listing.counted(connection, wanted, voids)
 
     def match(self, prefix: str, *, voids: bool = False) -> Listed:
         """Return the match whose key starts with `prefix`; with `voids` its last void attempt.
