@@ -5,7 +5,8 @@ shows is exploratory. Defaults and limits are this project's choice: the study t
 four guards without their definitions.
 """
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -35,6 +36,21 @@ class Contrast(BaseModel):
     def sellers(self) -> tuple[str, ...]:
         """Everyone in it."""
         return (*self.plus, *self.minus)
+
+    def label(self, names: Mapping[str, str]) -> str:
+        """Return the contrast in words, with `names` by version: ``a - b``, or the difference of two
+        gains as ``(a1 - base1) - (a2 - base2)``. A version without a name stands for itself."""
+        sides = (self.plus, self.minus)
+        plus, minus = ([names.get(version, version) for version in side] for side in sides)
+        if len(plus) == 1:
+            return f"{plus[0]} - {minus[0]}"
+        if len(plus) == 2:
+            return f"({plus[0]} - {minus[0]}) - ({minus[1]} - {plus[1]})"
+        return " - ".join([" + ".join(plus), *minus])
+
+    def key(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the contrast whatever the order of the sellers within a side."""
+        return tuple(sorted(self.plus)), tuple(sorted(self.minus))
 
 
 class Guards(BaseModel):
@@ -79,9 +95,19 @@ class Analysis(BaseModel):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        seen = {(frozenset(c.plus), frozenset(c.minus)) for c in self.contrasts}
-        if len(seen) < len(self.contrasts):
+        # The same difference the other way round is the same hypothesis: it must not count twice in m.
+        if len({frozenset(contrast.key()) for contrast in self.contrasts}) < len(self.contrasts):
             raise ValueError("a contrast stands twice in the family")
         if loop := [arm for arm, base in self.bases.items() if arm == base]:
             raise ValueError(f"{loop[0]} is named as its own base")
         return self
+
+    def identity(self) -> dict[str, Any]:
+        """Return what a design's hash covers: all but `families`, which are facts about agents, known
+        sooner or later, and not choices. Orders that mean nothing are gone."""
+        content = self.model_dump(mode="json", exclude={"contrasts", "families"})
+        keys = sorted(contrast.key() for contrast in self.contrasts)
+        content["contrasts"] = [{"plus": list(plus), "minus": list(minus)} for plus, minus in keys]
+        for names in ("training_families", "excluded"):
+            content[names] = sorted(set(content[names]))
+        return content

@@ -92,10 +92,11 @@ class Design(BaseModel):
 
     @cached_property
     def hash(self) -> str:
-        """Twelve hexadecimal digits. Order of agents and domains does not matter."""
-        content = self.model_dump(mode="json")
-        if self.analysis is None:
-            del content["analysis"]
+        """Twelve hexadecimal digits. The order of agents, domains and contrasts does not matter, nor do
+        the families that agents are said to belong to."""
+        content = self.model_dump(mode="json", exclude={"analysis"})
+        if self.analysis is not None:  # designs of releases without one keep their hashes
+            content["analysis"] = self.analysis.identity()
         for side in ("sellers", "buyers", "domains"):
             content[side] = sorted(content[side], key=lambda entry: (entry["name"], entry["version"]))
         return digest(content, 12)
