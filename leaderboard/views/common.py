@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
@@ -22,6 +23,7 @@ from scenarios.scenario import Role
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Table = Sequence[Mapping[str, Any]]
 log = logging.getLogger(__name__)
 
 
@@ -92,21 +94,19 @@ def _computed(
     return _function(_results(_store, address, design, revision), *arguments, **named)
 
 
-def download(label: str, rows: Sequence[Mapping[str, Any]], name: str) -> None:
+def download(label: str, rows: Table | Callable[[], Table], name: str) -> None:
     """Put buttons under a table that download `rows` as CSV and as JSON, in files called `name`.
 
-    `label` says what the rows are, as ``the board``. Nested values stand in the CSV as JSON.
+    `label` says what the rows are, as ``the board``. Nested values stand in the CSV as JSON. A function
+    that returns the rows is called on a click only: for what takes a while to gather.
     """
     if not rows:
         return
     with st.container(horizontal=True, gap="small"):
-        for kind, content, mime in (
-            ("csv", _csv(rows), "text/csv"),
-            ("json", json.dumps(list(rows), indent=1, ensure_ascii=False), "application/json"),
-        ):
+        for kind, written, mime in (("csv", _csv, "text/csv"), ("json", _json, "application/json")):
             st.download_button(
                 kind.upper(),
-                content,
+                partial(_later, written, rows) if callable(rows) else written(rows),
                 f"{name}.{kind}",
                 mime,
                 key=f"download {name}.{kind}",
@@ -117,7 +117,15 @@ def download(label: str, rows: Sequence[Mapping[str, Any]], name: str) -> None:
             )
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+def _later(written: Callable[[Table], str], rows: Callable[[], Table]) -> str:
+    return written(rows())
+
+
+def _json(rows: Table) -> str:
+    return json.dumps(list(rows), indent=1, ensure_ascii=False)
+
+
+def _csv(rows: Table) -> str:
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, list(dict.fromkeys(field for row in rows for field in row)))
     writer.writeheader()
