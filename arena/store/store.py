@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from datetime import datetime
 from importlib.metadata import version as installed
 from pathlib import Path
 from types import TracebackType
@@ -36,8 +37,10 @@ from arena.store.database import (
     writing,
 )
 from arena.store.listing import Filter, Listed
+from arena.store.measuring import Progress, bring_up_to_date
 from arena.store.migrate import ready
-from arena.store.models import DESIGNS, DOMAINS, MATCHES, SCENARIOS, STATE, VOIDS
+from arena.store.models import DESIGNS, DOMAINS, MATCHES, MEASURES, SCENARIOS, STATE, VOIDS
+from arena.store.pace import Pace, pace
 from arena.transcript import decode
 from scenarios.canonical import canonical
 from scenarios.domain import Domain
@@ -61,11 +64,14 @@ class Store:
         """The copy that was made before an older database was migrated, if it just was."""
 
     @classmethod
-    def open(cls, address: str | None = None, *, create: bool = True) -> Self:
+    def open(
+        cls, address: str | None = None, *, create: bool = True, progress: Progress | None = None
+    ) -> Self:
         """Open the database at `address` (an SQLAlchemy URL or a path; None: arena.db).
 
-        A missing or empty one is created, an older one migrated after a backup copy. With `create`
-        false a missing file is an error. Raises StoreError with what to do.
+        A missing or empty one is created, an older one migrated after a backup copy; `progress` is told
+        of matches that are measured again for it. With `create` false a missing file is an error.
+        Raises StoreError with what to do.
         """
         url = locate(address)
         file = file_of(url)
@@ -76,7 +82,9 @@ class Store:
             )
         engine = engine_for(url)
         try:
-            return cls(engine, ready(engine))
+            backup = ready(engine)
+            bring_up_to_date(engine, progress)
+            return cls(engine, backup)
         except DatabaseError as error:
             engine.dispose()
             raise trouble(url, error) from None
@@ -224,17 +232,18 @@ class Store:
 
     def add_matches(self, rows: Iterable[Played]) -> None:
         """Keep scored matches in one transaction. A match that is there already stays as it is."""
-        content = [row._asdict() for row in rows]
-        if content:
+        rows = list(rows)
+        if rows:
             with self._writing() as connection:
-                insert_new(connection, MATCHES, content, "key")
+                insert_new(connection, MATCHES, [row.columns() for row in rows], "key")
+                insert_new(connection, MEASURES, [row.measured() for row in rows], "key")
 
     def add_void(self, row: Played) -> int:
         """Keep one void attempt. Returns its number, counted from 1 for each match key."""
         with self._writing() as connection:
             query = sa.select(sa.func.max(VOIDS.c.attempt)).where(VOIDS.c.key == row.key)
             attempt = int(connection.execute(query).scalar() or 0) + 1
-            connection.execute(sa.insert(VOIDS).values(row._asdict() | {"attempt": attempt}))
+            connection.execute(sa.insert(VOIDS).values(row.columns() | {"attempt": attempt}))
         return attempt
 
     def withdraw_match(self, key: str, reason: str) -> None:
@@ -256,6 +265,11 @@ class Store:
         with self._reading() as connection:
             revision = int(connection.execute(sa.select(STATE.c.revision)).scalar_one())
             return columns.results(connection, design, revision)
+
+    def pace(self, design: Design, since: datetime) -> Pace:
+        """Return how many of the design's matches are scored, and how many began since a time (UTC)."""
+        with self._reading() as connection:
+            return pace(connection, design, since)
 
     def matches(
         self, wanted: Filter, *, voids: bool = False, limit: int | None = None, offset: int = 0
