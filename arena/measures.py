@@ -6,10 +6,12 @@ measured again from its transcripts.
 """
 
 import json
+import math
 import re
+import struct
 from collections import Counter
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from agents.agent import UNNAMED
 from arena.play import Outcome, Turn
 from arena.protocol import Fault
 from scenarios.domain import Kind
-from scenarios.frontier import frontier
+from scenarios.frontier import Points, frontier
 from scenarios.scenario import SCALE, Package, Role, Scenario
 
 VERSION = 1
@@ -55,104 +57,127 @@ DTYPE = np.dtype(
 - `turns`, those with a `messages`, messages that `leaks` (:func:`leaks`), `faulty_turns` (turns with a
   faulty attempt), and faulty attempts by kind, `faults` (axis: FAULTS).
 """
+_ROW = struct.Struct(f"<3hf{2 * len(KINDS)}hB2b4h8H{2 * len(FAULTS)}H")
+"""DTYPE's layout; a test holds that the two agree."""
+_NO_KINDS = (0,) * (2 * len(KINDS))
+_NO_FAULTS = (0,) * len(FAULTS)
+NAN = float("nan")
 _LEAK = re.compile(
-    r"""["'](?:reasoning|message|action|terms)["']\s*:"""
-    r"""|["'](?:propose|walk_away)["']"""
-    r"""|\baction\b\s*[:=]\s*["']?(?:propose|accept|walk_away|talk)\b""",
+    r"""["'“”](?:reasoning|message|action|terms)\\?["'“”]\s*:"""
+    r"""|["'“”]propose\\?["'“”]"""
+    r"""|\bwalk_away\b"""
+    r"""|\baction\b\s*[:=]\s*\\?["'“”]?(?:propose|accept|talk)\b""",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001
 
 
 def leaks(message: str) -> bool:
     """Return whether a public message carries a fragment of the JSON action: a quoted key of the
-    answer's object with its colon, a quoted name of an action, or ``action: propose``. The definition is
-    this project's; the study that reports such leaks does not give its own."""
+    answer's object with its colon, ``walk_away``, a quoted ``propose``, or ``action: propose`` (accept,
+    talk) with or without quotes. The definition is this project's; the study that reports such leaks
+    does not give its own."""
     return _LEAK.search(message) is not None
 
 
 def first_words(message: str) -> str:
     """Return the first two words of a message, in lower case and without punctuation."""
-    return " ".join(re.findall(r"[^\W_]+(?:['’][^\W_]+)*", message.lower())[:2])  # noqa: RUF001
+    return " ".join(found[0] for found in islice(_WORD.finditer(message.lower()), 2))
 
 
 class Yardstick:
     """What one scenario's matches are measured by. Make it once a scenario."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._scenario = scenario
         self._sides = (scenario.seller, scenario.buyer)
-        kinds = [KINDS.index(kind) for kind in scenario.kinds]
-        self._kind_T = kinds
-
-    @cached_property
-    def _front(self) -> tuple[np.ndarray, np.ndarray]:
-        points = frontier(self._scenario)
-        return points.seller_F, points.buyer_F
-
-    @cached_property
-    def surplus(self) -> int:
+        self._default = scenario.default
+        self._kind_T = [KINDS.index(kind) for kind in scenario.kinds]
+        points = frontier(scenario)
+        self._front = (points.seller_F, points.buyer_F)
+        walk_away = [side.walk_away_points for side in self._sides]
+        self.surplus = _surplus(self._front, walk_away)
         """The largest sum of gains over the walk-away values, over individually rational packages."""
-        gains = [
-            points_F - side.walk_away_points
-            for points_F, side in zip(self._front, self._sides, strict=True)
-        ]
-        rational_F = (gains[0] >= 0) & (gains[1] >= 0)
-        return int((gains[0] + gains[1])[rational_F].max(initial=NONE))
+        self._head = (*walk_away, self.surplus)
 
     def measure(self, outcome: Outcome) -> tuple[bytes, str | None]:
         """Return the bytes of the match's row of DTYPE, and its words as JSON (see :func:`words`)."""
-        return self.row(outcome.turns, outcome.deal).tobytes(), words(outcome.turns)
+        return self.row(outcome.turns, outcome.deal), words(outcome.turns)
 
-    def row(self, turns: Sequence[Turn], deal: Package | None) -> np.ndarray:
-        """Return the measures of a match with these turns and this deal, of shape ()."""
-        row = np.zeros((), DTYPE)
-        row["walk_away"] = [side.walk_away_points for side in self._sides]
-        row["surplus"] = self.surplus
-        row["terms"] = len(self._scenario.terms)
-        row["distance"] = np.nan
-        row["opening_terms"] = row["opening"] = row["opening_named"] = NONE
-        if deal is not None:
-            row["distance"] = self._distance(deal)
-            row["by_kind"] = [self._by_kind(deal, side.table) for side in self._sides]
-        for place, role in enumerate(Role):
-            own = [turn for turn in turns if turn.role is role]
-            if own:
-                self._opening(row, place, own[0])
-                _talk(row, place, own)
-        return row
+    def row(self, turns: Sequence[Turn], deal: Package | None) -> bytes:
+        """Return the measures of a match with these turns and this deal: one row of DTYPE."""
+        owns = [[turn for turn in turns if turn.role is role] for role in Role]
+        # By struct: filling a row field by field through NumPy takes ten times as long.
+        return _ROW.pack(
+            *self._head,
+            NAN if deal is None else self._distance(deal),
+            *(self._by_kind(deal) if deal is not None else _NO_KINDS),
+            len(self._kind_T),
+            *_by_measure(map(self._opening, (0, 1), owns)),
+            *_by_measure(map(_talk, owns)),
+            *_faults(owns[0]),
+            *_faults(owns[1]),
+        )
 
     def _distance(self, deal: Package) -> float:
-        seller, buyer = (side.points(deal) for side in self._sides)
-        return float(np.hypot(self._front[0] - seller, self._front[1] - buyer).min()) / SCALE
+        seller_F, buyer_F = (
+            points_F - side.points(deal) for points_F, side in zip(self._front, self._sides, strict=True)
+        )
+        return math.sqrt(int((seller_F * seller_F + buyer_F * buyer_F).min())) / SCALE
 
-    def _by_kind(self, deal: Package, table: Sequence[Sequence[int]]) -> list[int]:
-        got = [0] * len(KINDS)
-        for kind, row, option in zip(self._kind_T, table, deal, strict=True):
-            got[kind] += row[option]
+    def _by_kind(self, deal: Package) -> list[int]:
+        got = [0] * (2 * len(KINDS))
+        for place, side in enumerate(self._sides):
+            for kind, row, option in zip(self._kind_T, side.table, deal, strict=True):
+                got[place * len(KINDS) + kind] += row[option]
         return got
 
-    def _opening(self, row: np.ndarray, place: int, first: Turn) -> None:
-        offer, side = first.offer, self._sides[place]
-        row["opening_terms"][place] = 0
+    def _opening(self, place: int, own: Sequence[Turn]) -> tuple[int, int, int]:
+        """Return one side's opening_terms, opening and opening_named."""
+        if not own:
+            return NONE, NONE, NONE
+        offer = own[0].offer
         if offer is None:
-            return
-        named = [option != UNNAMED for option in offer]
-        filled = [o if n else d for o, n, d in zip(offer, named, self._scenario.default, strict=True)]
-        worth = [options[option] for options, option in zip(side.table, filled, strict=True)]
-        row["opening_terms"][place] = sum(named)
-        row["opening"][place] = sum(worth)
-        row["opening_named"][place] = sum(w for w, n in zip(worth, named, strict=True) if n)
+            return 0, NONE, NONE
+        terms = worth = worth_named = 0
+        for row, option, default in zip(self._sides[place].table, offer, self._default, strict=True):
+            if option == UNNAMED:
+                worth += row[default]
+            else:
+                terms += 1
+                worth += row[option]
+                worth_named += row[option]
+        return terms, worth, worth_named
 
 
-def _talk(row: np.ndarray, place: int, own: Sequence[Turn]) -> None:
-    row["turns"][place] = len(own)
+def _surplus(front: tuple[Points, Points], walk_away: Sequence[int]) -> int:
+    seller_F, buyer_F = (points_F - least for points_F, least in zip(front, walk_away, strict=True))
+    rational_F = (seller_F >= 0) & (buyer_F >= 0)
+    return int((seller_F + buyer_F)[rational_F].max(initial=NONE))
+
+
+def _by_measure(sides: Iterable[tuple[int, ...]]) -> Iterable[int]:
+    """Return the numbers of both sides measure by measure, the seller's before the buyer's."""
+    return chain.from_iterable(zip(*sides, strict=True))
+
+
+def _talk(own: Sequence[Turn]) -> tuple[int, int, int, int]:
+    """Return one side's turns, messages, leaks and faulty_turns."""
     messages = [turn.message for turn in own if turn.message]
-    row["messages"][place] = len(messages)
-    row["leaks"][place] = sum(map(leaks, messages))
-    faults = [[a.fault for a in turn.attempts if a.fault is not None] for turn in own]
-    row["faulty_turns"][place] = sum(map(bool, faults))
-    for fault, count in Counter(fault for turn in faults for fault in turn).items():
-        row["faults"][place][FAULTS.index(fault)] = count
+    faulty = sum(
+        [any(attempt.fault is not None for attempt in turn.attempts) for turn in own if turn.attempts]
+    )
+    return len(own), len(messages), sum(map(leaks, messages)), faulty
+
+
+def _faults(own: Sequence[Turn]) -> Sequence[int]:
+    """Return one side's faulty attempts by kind (axis: FAULTS)."""
+    found = [
+        attempt.fault for turn in own if turn.attempts for attempt in turn.attempts if attempt.fault
+    ]
+    if not found:
+        return _NO_FAULTS
+    count = Counter(found)
+    return [count[fault] for fault in FAULTS]
 
 
 def words(turns: Sequence[Turn]) -> str | None:

@@ -4,8 +4,9 @@ import json
 import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from arena.measures import VERSION, Yardstick
 from arena.play import Outcome, Turn
 from arena.schedule import MatchKey
 from arena.transcript import encode
@@ -63,7 +64,8 @@ class Spent(NamedTuple):
 
 
 class Played(NamedTuple):
-    """One row of the tables `matches` and `voids`, in the order of their columns."""
+    """One row of the tables `matches` and `voids`, in the order of their columns, with what is measured
+    on a match beside it."""
 
     key: str
     seller_version: str
@@ -99,17 +101,30 @@ class Played(NamedTuple):
     worker: str
     receipts: str | None
     transcript: bytes
+    measures: bytes
+    """One row of `arena.measures.DTYPE`."""
+    words: str | None
+    """The first words of each message; see `arena.measures.words`."""
+
+    def columns(self) -> dict[str, Any]:
+        """Return what stands in `matches` and `voids`, by column: all but the measures."""
+        return dict(zip(self._fields[:-2], self, strict=False))
+
+    def measured(self) -> dict[str, Any]:
+        """Return the row of the table `measures`, by column."""
+        return {"key": self.key, "version": VERSION, "content": self.measures, "words": self.words}
 
 
 def played(
     key: MatchKey,
     outcome: Outcome,
+    yardstick: Yardstick,
     started_at: str,
     seconds: float,
     worker: str,
     turn_timeout: float | None = None,
 ) -> Played:
-    """Return the row of a finished match. `seconds` is its wall-clock time."""
+    """Return the row of a finished match. `yardstick` is its scenario's, `seconds` its duration."""
     cell, rules = key.cell, key.rules
     return Played(
         key.text,
@@ -136,6 +151,7 @@ def played(
         worker,
         _receipts(outcome),
         encode(outcome.turns),
+        *yardstick.measure(outcome),
     )
 
 

@@ -17,14 +17,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing import connection, get_context
 from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from agents.agent import Agent, Brief
 from agents.build import build
 from agents.spec import AgentSpec, Connection
 from arena.design import Design
 from arena.drivers import run, run_async
-from arena.play import Outcome, briefs, play
+from arena.measures import Yardstick
+from arena.play import Game, Outcome, briefs, play
 from arena.protocol import Ending, scores
 from arena.record import Drawn, Played, drawn, played, utc_now
 from arena.schedule import MatchKey, Place
@@ -122,46 +123,47 @@ class Table:
 
     def play(self, place: Place) -> Played:
         """Play one match in a plain loop. Main thread only where a plug-in takes part."""
-        key, game, agents = self._seated(place)
+        key, game, agents, yardstick = self._seated(place)
         started_at, begun = utc_now(), time.perf_counter()
         plugin = any(agent.spec.kind == "plugin" for agent in agents.values())
         limit = (self._setup.turn_timeout or PLUGIN_TIMEOUT_S) if plugin else None
         outcome = run(game, agents, key.rngs(), limit)
-        return played(key, outcome, started_at, time.perf_counter() - begun, self.worker, limit)
+        seconds = time.perf_counter() - begun
+        return played(key, outcome, yardstick, started_at, seconds, self.worker, limit)
 
     def forfeited(self, place: Place, role: Role, detail: str) -> Share:
         """Return the match in which `role`'s own code took its process down, turns and all."""
-        key, _, _ = self._seated(place)
+        key, _, _, yardstick = self._seated(place)
         scores_of = scores(self.scenario(place), Ending.FORFEIT_CODE, None, role)
         outcome = Outcome(Ending.FORFEIT_CODE, role, None, *scores_of, turns=[], detail=detail)
         limit = self._setup.turn_timeout or PLUGIN_TIMEOUT_S
-        return Share(
-            self._drawn(place), [(place, played(key, outcome, utc_now(), 0.0, self.worker, limit))], ()
-        )
+        row = played(key, outcome, yardstick, utc_now(), 0.0, self.worker, limit)
+        return Share(self._drawn(place), [(place, row)], ())
 
     async def play_async(self, place: Place) -> Share:
         """Play one match on the running event loop."""
-        key, game, agents = self._seated(place)
+        key, game, agents, yardstick = self._seated(place)
         started_at, begun = utc_now(), time.perf_counter()
         limit = self._setup.turn_timeout or MODEL_TIMEOUT_S
         outcome = await run_async(game, agents, key.rngs(), limit)
-        row = played(key, outcome, started_at, time.perf_counter() - begun, self.worker, limit)
+        seconds = time.perf_counter() - begun
+        row = played(key, outcome, yardstick, started_at, seconds, self.worker, limit)
         return Share(self._drawn(place), [(place, row)], ())
 
-    def _seated(self, place: Place) -> tuple[MatchKey, Any, dict[Role, Agent]]:
-        scenario, told = self._scenario(place.scenario)
+    def _seated(self, place: Place) -> tuple[MatchKey, Game, dict[Role, Agent], Yardstick]:
+        scenario, told, yardstick = self._scenario(place.scenario)
         key = place.key(self._setup.design, scenario.key)
         agents = {
             Role.SELLER: self.agent(place.seller_version),
             Role.BUYER: self.agent(place.buyer_version),
         }
-        return key, play(scenario, told, key.rules, key.cell.opener), agents
+        return key, play(scenario, told, key.rules, key.cell.opener), agents, yardstick
 
-    def _draw(self, scenario: tuple[str, int, bool]) -> tuple[Scenario, dict[Role, Brief]]:
+    def _draw(self, scenario: tuple[str, int, bool]) -> tuple[Scenario, dict[Role, Brief], Yardstick]:
         version, number, feasible = scenario
         domain = self._setup.domains[version]
         found = draw(domain, Split.EVAL, number, feasible)
-        return found, briefs(domain, found, self._setup.design.rules)
+        return found, briefs(domain, found, self._setup.design.rules), Yardstick(found)
 
     def _drawn(self, place: Place) -> Drawn:
         return drawn(self.scenario(place), self._setup.design.draw)

@@ -4,19 +4,25 @@ A design's matches are selected by what their keys are made of, so that no scena
 and no key computed to read a board.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, exists, func, or_, select
 
 from arena.design import Design
+from arena.measures import DTYPE
 from arena.protocol import Ending
-from arena.results import IntArray, Results
+from arena.results import BoolArray, FloatArray, IntArray, Results
 from arena.schedule import Place, indices, openings
-from arena.store.models import MATCHES, SCENARIOS, VOIDS
+from arena.store.measuring import measure
+from arena.store.models import DESIGNS, MATCHES, MEASURES, SCENARIOS, VOIDS
 from scenarios.scenario import Role, Split
 
+_ENDINGS = {ending.value: code for code, ending in enumerate(Ending)}
+_SIDES = {None: -1, Role.SELLER.value: 0, Role.BUYER.value: 1}
 _PLACE = (SCENARIOS.c.domain_version, SCENARIOS.c.number, SCENARIOS.c.feasible)
 
 
@@ -65,38 +71,90 @@ def places(connection: Connection, design: Design) -> tuple[set[Place], set[Plac
 
 def results(connection: Connection, design: Design, revision: int) -> Results:
     """Return the design's scored matches that are not withdrawn, as columns."""
-    match = MATCHES.c
-    wanted = (*_place(MATCHES), match.scenario_key, match.ending, match.at_fault)
-    numbers = (match.seller_utility, match.buyer_utility, match.seller_faults, match.buyer_faults)
-    query = select_in_design(design, MATCHES, *wanted, *numbers).where(MATCHES.c.withdrawn_at.is_(None))
-    rows = connection.execute(query).all()
-    domain, _, feasible, seller, buyer, opener, replicate, scenario, ending, at_fault, *counts = (
-        zip(*rows, strict=True) if rows else ((),) * 14
-    )
-    forfeit_M = np.isin(np.array(ending, str), [how.value for how in Ending if how.forfeit])
-    at_fault_M = np.array([side or "" for side in at_fault], str)
+    column = _read(connection, design)
+    ending_M = np.array([_ENDINGS[ending] for ending in column["ending"]], np.int8)
+    fault_M = np.array([_SIDES[side] for side in column["at_fault"]], np.int8)
+    forfeit_M = np.isin(ending_M, [_ENDINGS[how] for how in Ending if how.forfeit])
     sellers, buyers, domains = _positions(design)
-    clusters = {key: number for number, key in enumerate(sorted(set(scenario)))}
+    clusters = {key: number for number, key in enumerate(sorted(set(column["scenario_key"])))}
+    measures_M, words_M = _measured(connection, column)
     return Results(
         design=design,
-        seller_M=_numbered(seller, sellers),
-        buyer_M=_numbered(buyer, buyers),
-        domain_M=_numbered(domain, domains),
-        scenario_M=_numbered(scenario, clusters),
-        feasible_M=np.array(feasible, bool),
-        seller_opens_M=np.array(opener, str) == Role.SELLER.value,
-        replicate_M=np.array(replicate, np.int64),
-        seller_utility_M=np.array(counts[0], float),
-        buyer_utility_M=np.array(counts[1], float),
-        deal_M=np.array(ending, str) == Ending.AGREEMENT.value,
-        seller_forfeits_M=forfeit_M & (at_fault_M == Role.SELLER.value),
-        buyer_forfeits_M=forfeit_M & (at_fault_M == Role.BUYER.value),
-        seller_faults_M=np.array(counts[2], np.int64),
-        buyer_faults_M=np.array(counts[3], np.int64),
+        seller_M=_numbered(column["seller_version"], sellers),
+        buyer_M=_numbered(column["buyer_version"], buyers),
+        domain_M=_numbered(column["domain_version"], domains),
+        scenario_M=_numbered(column["scenario_key"], clusters),
+        feasible_M=np.array(column["feasible"], bool),
+        seller_opens_M=_numbered(column["opener"], _SIDES) == _SIDES[Role.SELLER],
+        replicate_M=np.array(column["replicate"], np.int64),
+        seller_utility_M=np.array(column["seller_utility"], float),
+        buyer_utility_M=np.array(column["buyer_utility"], float),
+        deal_M=ending_M == _ENDINGS[Ending.AGREEMENT],
+        seller_forfeits_M=forfeit_M & (fault_M == _SIDES[Role.SELLER]),
+        buyer_forfeits_M=forfeit_M & (fault_M == _SIDES[Role.BUYER]),
+        seller_faults_M=np.array(column["seller_faults"], np.int64),
+        buyer_faults_M=np.array(column["buyer_faults"], np.int64),
+        key_M=np.array(column["key"], "U32"),
+        fresh_M=_fresh(connection, design, column["started_at"]),
+        tokens_M_R=_by_role(column, "tokens"),
+        cost_M_R=_by_role(column, "cost_usd"),
+        latency_M_R=_by_role(column, "latency_s"),
+        measures_M=measures_M,
+        words_M=words_M,
         planned_S_B_D=_planned(design),
         void_S_B_D=_void(connection, design),
         revision=revision,
     )
+
+
+def _read(connection: Connection, design: Design) -> dict[str, Sequence[Any]]:
+    """Return what :func:`results` is made of, by name."""
+    row = MATCHES.c
+    names = (
+        *("key", "scenario_key", "seller_version", "buyer_version", "opener", "replicate"),
+        *("ending", "at_fault", "seller_utility", "buyer_utility", "started_at"),
+        *(f"{role.value}_{what}" for role in Role for what in ("faults", "cost_usd", "latency_s")),
+    )
+    wanted: dict[str, ColumnElement[Any]] = {name: row[name] for name in names}
+    for role in ("seller", "buyer"):
+        wanted[f"{role}_tokens"] = row[f"{role}_tokens_in"] + row[f"{role}_tokens_out"]
+    wanted |= {name: SCENARIOS.c[name] for name in ("domain_version", "feasible")}
+    wanted |= {name: MEASURES.c[name] for name in ("content", "words")}
+    query = (
+        select(*wanted.values())
+        .select_from(
+            MATCHES.join(SCENARIOS, row.scenario_key == SCENARIOS.c.key).outerjoin(
+                MEASURES, row.key == MEASURES.c.key
+            )
+        )
+        .where(in_design(design, MATCHES), row.withdrawn_at.is_(None))
+    )
+    rows = connection.execute(query).all()
+    return dict(zip(wanted, zip(*rows, strict=True) if rows else repeat(()), strict=False))
+
+
+def _measured(
+    connection: Connection, column: dict[str, Sequence[Any]]
+) -> tuple[NDArray[np.void], Sequence[str | None]]:
+    """Return the measures and words. A match without any was stored by an older release after this one
+    had opened the database: it is measured here, so that none is lost."""
+    content, words = column["content"], column["words"]
+    if None in content:
+        at = {column["key"][place]: place for place, row in enumerate(content) if row is None}
+        content, words = list(content), list(words)
+        for key, (row, said) in measure(connection, list(at)).items():
+            content[at[key]], words[at[key]] = row, said
+    return np.frombuffer(b"".join(content), DTYPE), words
+
+
+def _fresh(connection: Connection, design: Design, started_at: Sequence[str]) -> BoolArray:
+    query = select(DESIGNS.c.created_at).where(DESIGNS.c.hash == design.hash)
+    frozen = connection.execute(query).scalar()
+    return np.array([frozen is not None and at >= frozen for at in started_at], bool)
+
+
+def _by_role(column: dict[str, Sequence[Any]], what: str) -> FloatArray:
+    return np.array([column[f"{role.value}_{what}"] for role in Role], float).T
 
 
 def _place(table: Table) -> tuple[ColumnElement[Any], ...]:
@@ -147,7 +205,7 @@ def _positions(design: Design) -> tuple[dict[str, int], dict[str, int], dict[str
     return sellers, buyers, domains
 
 
-def _numbered(column: Iterable[str], numbers: Mapping[str, int]) -> IntArray:
+def _numbered(column: Iterable[Any], numbers: Mapping[Any, int]) -> IntArray:
     return np.array([numbers[entry] for entry in column], np.int64)
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ForeignKey,
+    Integer,
     LargeBinary,
     String,
     Table,
@@ -30,13 +31,15 @@ def _version(length: int, to: str) -> Column[str]:
 
 
 class State(SQLModel, table=True):
-    """One row: a number that every write raises, so that readers can tell whether to read again."""
+    """One row: a number that every write raises, so that readers can tell whether to read again, and
+    the version of the measures that all matches have."""
 
     __tablename__ = "state"
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
 
     id: int = Field(primary_key=True)
     revision: int
+    measures_version: int = Field(sa_column=Column(Integer, nullable=False, server_default="0"))
 
 
 class AgentRow(SQLModel, table=True):
@@ -163,6 +166,73 @@ class VoidRow(_PlayedColumns, table=True):
     attempt: int = Field(primary_key=True)
 
 
+class MeasuresRow(SQLModel, table=True):
+    """What was measured on a match's transcript: derived, so that a later release may measure again.
+    Apart from `matches`, whose rows are never written again."""
+
+    __tablename__ = "measures"
+    __table_args__ = {"sqlite_with_rowid": False}
+
+    key: str = Field(
+        sa_column=Column(String(32), ForeignKey("matches.key"), primary_key=True, nullable=False)
+    )
+    version: int
+    """`arena.measures.VERSION` when it was measured."""
+    content: bytes = Field(sa_column=_bytes())
+    """One row of `arena.measures.DTYPE`."""
+    words: str | None = Field(default=None, sa_column=Column(Text))
+
+
+class DeviationRow(SQLModel, table=True):
+    """A departure from a frozen design, with its reason. Rows are added, never changed."""
+
+    __tablename__ = "deviations"
+
+    id: int | None = Field(default=None, primary_key=True)
+    design_hash: str = Field(
+        sa_column=Column(String(12), ForeignKey("designs.hash"), nullable=False, index=True)
+    )
+    at: str = Field(max_length=32)
+    kind: str = Field(max_length=32)
+    what: str = Field(sa_column=_text())
+    reason: str = Field(sa_column=_text())
+
+
+class AuditRow(SQLModel, table=True):
+    """An audit of a buyer, which need not be in `agents`. Rows are added; a buyer's newest counts."""
+
+    __tablename__ = "audits"
+
+    id: int | None = Field(default=None, primary_key=True)
+    buyer_version: str = Field(max_length=12, index=True)
+    at: str = Field(max_length=32)
+    content: str = Field(sa_column=_text())
+
+
+class TrainingRunRow(SQLModel, table=True):
+    """A training run and its recipe."""
+
+    __tablename__ = "training_runs"
+
+    name: str = Field(primary_key=True, max_length=100)
+    recipe: str = Field(sa_column=_text())
+    started_at: str = Field(max_length=32)
+    ended_at: str | None = Field(default=None, max_length=32)
+    status: str = Field(max_length=32)
+
+
+class TrainingStepRow(SQLModel, table=True):
+    """The metrics of one step of a training run, as a JSON object of numbers."""
+
+    __tablename__ = "training_steps"
+
+    run: str = Field(
+        sa_column=Column(String(100), ForeignKey("training_runs.name"), primary_key=True, nullable=False)
+    )
+    step: int = Field(primary_key=True)
+    metrics: str = Field(sa_column=_text())
+
+
 def _table(model: type[SQLModel]) -> Table:
     table = model.__table__  # type: ignore[attr-defined]
     assert isinstance(table, Table)
@@ -177,3 +247,8 @@ DOMAINS = _table(DomainRow)
 SCENARIOS = _table(ScenarioRow)
 MATCHES = _table(MatchRow)
 VOIDS = _table(VoidRow)
+MEASURES = _table(MeasuresRow)
+DEVIATIONS = _table(DeviationRow)
+AUDITS = _table(AuditRow)
+TRAINING_RUNS = _table(TrainingRunRow)
+TRAINING_STEPS = _table(TrainingStepRow)

@@ -6,6 +6,7 @@ from agents.build import build
 from agents.scripted import spec_of
 from arena.design import Design, DesignDomain, Player
 from arena.drivers import run
+from arena.measures import Yardstick
 from arena.play import briefs, play
 from arena.record import drawn, played, utc_now
 from arena.schedule import plan
@@ -61,6 +62,6 @@ def play_into(path: Path, design: Design, skip=lambda place: False) -> None:
             sides = {Role.SELLER: agents[key.seller], Role.BUYER: agents[key.cell.buyer]}
             game = play(scenario, briefs(domain, scenario, design.rules), design.rules, key.cell.opener)
             outcome = run(game, sides, key.rngs())
-            rows.append(played(key, outcome, utc_now(), 0.0, "test"))
+            rows.append(played(key, outcome, Yardstick(scenario), utc_now(), 0.0, "test"))
         store.add_scenarios(drawn(scenario, DRAW_VERSION) for scenario in scenarios.values())
         store.add_matches(rows)

@@ -2,9 +2,11 @@
 
 from agents.scripted import spec_of
 from arena.design import Design, DesignDomain, Player
+from arena.measures import Yardstick
 from arena.record import Played, drawn
 from arena.schedule import Place, plan
 from arena.store import Store
+from arena.transcript import encode
 from scenarios.catalogue import bundled
 from scenarios.draw import DRAW_VERSION, draw
 from scenarios.scenario import Scenario, Split
@@ -80,7 +82,9 @@ def row(plan_of: Design, place: Place, scenario: Scenario, **changes: object) ->
         seconds=0.001,
         worker="1",
         receipts=None,
-        transcript=b"\x01x",
+        transcript=encode([]),
+        measures=Yardstick(scenario).row([], None),
+        words=None,
     )
     return made._replace(**changes)
 

@@ -23,7 +23,7 @@ NEXT = '''"""A later release."""
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision = "0002", "0001"
+revision, down_revision = "0003", "0002"
 
 
 def upgrade():
@@ -39,9 +39,9 @@ def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def release() -> None:
         scripts = tmp_path / "migrations"
         shutil.copytree(migrate.SCRIPTS, scripts)
-        (scripts / "versions" / "0002_mood.py").write_text(NEXT)
+        (scripts / "versions" / "0003_mood.py").write_text(NEXT)
         monkeypatch.setattr(migrate, "SCRIPTS", scripts)
-        monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0002"))
+        monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0003"))
 
     return release
 
@@ -73,9 +73,9 @@ def test_an_older_database_is_migrated_after_a_backup(tmp_path: Path, later) -> 
     later()
     with Store.open(str(database)) as store:
         assert store.backup is not None
-        assert revision(store.backup) == "0001"
+        assert revision(store.backup) == "0002"
         assert rows(store.backup) == before
-    assert revision(database) == "0002"
+    assert revision(database) == "0003"
     after = rows(database)
     assert {row.pop("mood") for row in after.values()} == {"calm"}
     assert after == before
@@ -101,11 +101,11 @@ def test_a_failed_migration_leaves_the_database_as_it_was(tmp_path: Path, later)
         fill(store, design())
     before = rows(database)
     later()
-    script = migrate.SCRIPTS / "versions" / "0002_mood.py"
+    script = migrate.SCRIPTS / "versions" / "0003_mood.py"
     script.write_text(script.read_text() + "    raise RuntimeError('no')\n")
     with pytest.raises(RuntimeError):
         Store.open(str(database))
-    assert revision(database) == "0001"
+    assert revision(database) == "0002"
     assert rows(database) == before
 
 
