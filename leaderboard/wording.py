@@ -40,6 +40,39 @@ def half_width(estimate: Estimate) -> str:
     return f"{estimate.value:.3f} ±{half.removeprefix('0')}{mark(estimate)}"
 
 
+def signed(value: float | None) -> str:
+    """Return a difference with its sign and three decimals."""
+    return NONE if value is None else f"{value:+.3f}"
+
+
+def signed_interval(found: tuple[float, float] | None) -> str:
+    """Return the interval of a difference as ``[+0.052, +0.075]``; where there is none, a dash."""
+    return NONE if found is None else f"[{found[0]:+.3f}, {found[1]:+.3f}]"
+
+
+def p_value(p: float | None, name: str = "p") -> str:
+    """Return ``p = 0.012`` or ``p < 0.001``, whatever p is called; of none, a dash."""
+    if p is None:
+        return NONE
+    return f"{name} < 0.001" if p < 0.001 else f"{name} = {p:.3f}"
+
+
+def share_interval(low: float | None, high: float | None) -> str:
+    """Return the interval of a share as ``[12.1%, 14.0%]``; where there is none, a dash."""
+    return NONE if low is None or high is None else f"[{low:.1%}, {high:.1%}]"
+
+
+def dollars(amount: float | None) -> str:
+    """Return US dollars with two significant digits, or with cents from 1 dollar on."""
+    if amount is None:
+        return NONE
+    return (
+        f"${amount:,.2f}"
+        if amount >= 1 or amount == 0
+        else f"${float(f'{amount:.2g}'):.10f}".rstrip("0")
+    )
+
+
 def mark(estimate: Estimate) -> str:
     """Return the sign of an approximate interval, or nothing."""
     return "~" if estimate.approximate else ""
