@@ -1,10 +1,14 @@
 """A finished match made ready to be read: its offers in the plane of utilities, its terms, its turns."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agents.agent import UNNAMED, ActionKind
+from arena.design import Design
 from arena.play import Turn
+from arena.store import Listed, Store
 from scenarios.frontier import Point, frontier, reference_points
 from scenarios.scenario import SCALE, Package, Role, Scenario
 
@@ -45,6 +49,33 @@ class Replay:
     named_points: dict[str, tuple[float, float]]
     """Nash, Kalai-Smorodinsky (where there is a zone of agreement) and the deal (where there is one)."""
     terms: list[TermLine]
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """All that the pages show of one match or void attempt."""
+
+    match: Listed
+    scenario: Scenario
+    turns: list[Turn]
+    names: dict[Role, str]
+    """What the design's boards call the two sides."""
+
+    @property
+    def deal(self) -> Package | None:
+        """What was agreed, with the defaults filled in."""
+        return None if self.match.deal is None else tuple(json.loads(self.match.deal))
+
+
+def transcript(store: Store, design: Design, match: Listed) -> Transcript:
+    """Read a match; `design` names its sides."""
+    versions = {Role.SELLER: match.seller_version, Role.BUYER: match.buyer_version}
+    return Transcript(
+        match,
+        store.scenarios([match.scenario_key])[match.scenario_key],
+        store.turns(match),
+        {role: design.names(role).get(version, version) for role, version in versions.items()},
+    )
 
 
 def replay(scenario: Scenario, turns: Sequence[Turn], deal: Package | None) -> Replay:
@@ -100,6 +131,31 @@ def offered_terms(turn: Turn, scenario: Scenario) -> list[tuple[str, str, bool]]
         (term.name, term.options[option], named == UNNAMED)
         for term, option, named in zip(scenario.terms, package, turn.offer, strict=True)
     ]
+
+
+def turn_content(turn: Turn, scenario: Scenario) -> dict[str, Any]:
+    """Return a turn whole, as JSON-ready data: what `arena show --json` prints and a download holds."""
+    terms = offered_terms(turn, scenario)
+    package = None if turn.offer is None else filled(turn.offer, scenario)
+    return {
+        "role": turn.role.value,
+        "action": None if turn.kind is None else turn.kind.value,
+        "terms": None if package is None else {name: option for name, option, _ in terms},
+        "left_at_default": [name for name, _, default in terms if default],
+        "seller_utility": None if package is None else scenario.seller.utility(package),
+        "buyer_utility": None if package is None else scenario.buyer.utility(package),
+        "message": turn.message,
+        "reasoning": turn.reasoning,
+        "attempts": [
+            {
+                "text": attempt.text,
+                "fault": None if attempt.fault is None else attempt.fault.value,
+                "reasoning": attempt.reasoning,
+                "usage": None if attempt.usage is None else attempt.usage._asdict(),
+            }
+            for attempt in turn.attempts
+        ],
+    }
 
 
 def _offers(scenario: Scenario, turns: Sequence[Turn]) -> list[Offer]:

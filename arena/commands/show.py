@@ -57,6 +57,7 @@ def _json(
     store: "Store", row: "Listed", scenario: "Scenario", naming: "Naming", turns: "list[Turn]"
 ) -> dict[str, Any]:
     from arena.commands.matches import match_json
+    from leaderboard.replay import turn_content
 
     return match_json(row, naming, scenario) | {
         "walk_away": {"seller": scenario.seller.walk_away, "buyer": scenario.buyer.walk_away},
@@ -69,33 +70,7 @@ def _json(
         "started_at": row.started_at,
         "seconds": row.seconds,
         "receipts": store.receipts(row),
-        "turns": [_turn_json(turn, scenario) for turn in turns],
-    }
-
-
-def _turn_json(turn: "Turn", scenario: "Scenario") -> dict[str, Any]:
-    from leaderboard.replay import filled, offered_terms
-
-    terms = offered_terms(turn, scenario)
-    package = None if turn.offer is None else filled(turn.offer, scenario)
-    return {
-        "role": turn.role.value,
-        "action": None if turn.kind is None else turn.kind.value,
-        "terms": None if package is None else {name: option for name, option, _ in terms},
-        "left_at_default": [name for name, _, default in terms if default],
-        "seller_utility": None if package is None else scenario.seller.utility(package),
-        "buyer_utility": None if package is None else scenario.buyer.utility(package),
-        "message": turn.message,
-        "reasoning": turn.reasoning,
-        "attempts": [
-            {
-                "text": attempt.text,
-                "fault": None if attempt.fault is None else attempt.fault.value,
-                "reasoning": attempt.reasoning,
-                "usage": None if attempt.usage is None else attempt.usage._asdict(),
-            }
-            for attempt in turn.attempts
-        ],
+        "turns": [turn_content(turn, scenario) for turn in turns],
     }
 
 

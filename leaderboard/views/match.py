@@ -1,97 +1,181 @@
 """One match: the dialogue on the left; the utility plane and the terms on the right."""
 
 import json
+from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from arena.design import Design
 from arena.errors import UserError
-from arena.store import Filter, Listed, Store
+from arena.store import Filter, Listed, Store, StoreError
 from leaderboard import dialogue, figures, markup
-from leaderboard.replay import replay
+from leaderboard.replay import Transcript, replay, transcript, turn_content
 from leaderboard.views import common
-from scenarios.scenario import Role, Scenario
+from scenarios.scenario import Role
 
 
 def show() -> None:
-    """Show the match whose key the address gives."""
+    """Show the match, or the void attempt, that the address gives."""
     store = common.open_store()
     key = st.query_params.get("key")
     if not key:
-        raise UserError("this address names no match")
-    match = store.match(key)
-    stored = store.design(st.query_params.get("design"))
-    names = {
-        role: stored.design.names(role).get(version, version)
-        for role, version in (
-            (Role.SELLER, match.seller_version),
-            (Role.BUYER, match.buyer_version),
-        )
-    }
-    scenario = store.scenarios([match.scenario_key])[match.scenario_key]
-    deal = None if match.deal is None else tuple(json.loads(match.deal))
-    turns = store.turns(match)
-    shown = replay(scenario, turns, deal)
-    st.html(_links(store, stored.design, match))
-    title = f"{names[Role.SELLER]} sells to {names[Role.BUYER]}"
-    st.html(f"<h3>{markup.text(title)}</h3>{_facts(match, scenario)}")
+        raise UserError("this address names no match: choose one from the list of matches")
+    design = store.design(st.query_params.get("design")).design
+    attempts = _void_attempts(store, key)
+    match = _chosen(store, key, attempts)
+    shown = transcript(store, design, match)
+    st.html(dialogue.STYLE)
+    _neighbours(store, design, match)
+    st.html(dialogue.head(shown) + _attempts_links(match, attempts, design))
+    _body(store, shown)
+
+
+def _body(store: Store, shown: Transcript) -> None:
+    found = replay(shown.scenario, shown.turns, shown.deal)
     left, right = st.columns([6, 5], gap="large")
     with left:
-        st.html(dialogue.dialogue(turns, scenario, names) + _end(match))
+        spoken = dialogue.dialogue(shown.turns, shown.scenario, shown.names)
+        st.html((spoken or _SILENT) + dialogue.ending(shown))
+        _files(store, shown)
     with right:
-        st.altair_chart(figures.utility_plane(shown), width="stretch")
-        st.html(dialogue.terms_table(shown))
+        st.html('<div id="plane"></div>')
+        st.altair_chart(figures.utility_plane(found), width="stretch", alt=_ALT)
+        st.html(dialogue.terms_table(found))
+        common.download("the terms", dialogue.terms_rows(found), f"terms-{shown.match.key[:12]}")
 
 
-def _facts(match: Listed, scenario: Scenario) -> str:
-    limit = match.turns_rule or scenario.turn_limit
-    told = "announced" if match.turns_rule else "hidden from both"
-    panel = "" if match.feasible else " · infeasible: no package is worth it for both"
-    facts = (
-        f"{scenario.label} · the {match.opener} opens · at most {limit} turns a side ({told}) · "
-        f"walk-away values: seller {scenario.seller.walk_away:.3f}, buyer "
-        f"{scenario.buyer.walk_away:.3f}{panel}"
-    )
-    withdrawn = ""
-    if match.withdrawn_at:
-        withdrawn = f"<b>Withdrawn</b> ({markup.text(match.withdrawn_reason)}): it is in no score. "
-    return f'<div class="ba-note">{withdrawn}{markup.text(facts)}<br>key {markup.text(match.key)}</div>'
+_SILENT = '<div class="ba-note">Nobody got as far as a first turn.</div>'
+_ALT = (
+    "All offers in the plane of both sides' utilities, in order, with the Pareto frontier, the Nash and "
+    "Kalai-Smorodinsky points, both walk-away values and the deal"
+)
 
 
-def _end(match: Listed) -> str:
-    fault = f", by the {match.at_fault}" if match.at_fault else ""
-    worth = [
-        f"{side} {value:.3f}"
-        for side, value in (("seller", match.seller_utility), ("buyer", match.buyer_utility))
-        if value is not None
+def _chosen(store: Store, key: str, attempts: Sequence[Listed]) -> Listed:
+    """Return the void attempt that the address asks for, else the match, else the last void attempt."""
+    wanted = st.query_params.get("attempt")
+    if wanted is not None:
+        for match in attempts:
+            if str(match.attempt) == wanted:
+                return match
+        raise UserError(f"this match has no void attempt {wanted!r}")
+    try:
+        return store.match(key)
+    except StoreError:
+        if attempts:
+            return attempts[-1]
+        raise
+
+
+def _void_attempts(store: Store, key: str) -> list[Listed]:
+    found = store.matches(Filter(text=key), voids=True)
+    return [match for match in found if match.key.startswith(key.strip().lower())]
+
+
+def _attempts_links(match: Listed, attempts: Sequence[Listed], design: Design) -> str:
+    """Return links to the other attempts at this match, where there were any."""
+    if not attempts:
+        return ""
+    links = [
+        f"<b>void attempt {other.attempt}</b>"
+        if other.attempt == match.attempt
+        else markup.link(
+            f"void attempt {other.attempt}",
+            "match",
+            key=other.key,
+            attempt=str(other.attempt),
+            design=design.hash,
+        )
+        for other in attempts
     ]
-    detail = f"<br>{markup.text(match.detail)}" if match.detail else ""
-    ending = dialogue.ENDINGS.get(match.ending, match.ending)
-    return f'<div class="ba-end">{markup.text(ending + fault)} · {", ".join(worth)}{detail}</div>'
+    if match.attempt:
+        links.append(markup.link("the scored match", "match", key=match.key, design=design.hash))
+    else:
+        links.append("<b>the scored match</b>")
+    return f'<div class="ba-note">Tried more than once: {" · ".join(links)}</div>'
 
 
-def _links(store: Store, design: Design, match: Listed) -> str:
-    """Return the way back, and the same cell played by the other sellers of the design."""
+def _neighbours(store: Store, design: Design, match: Listed) -> None:
+    """Show the way back, and the same cell played by the other sellers, an arrow key apart."""
     back = markup.link(
         "← matches of this seller", "matches", design=design.hash, seller=match.seller_version
     )
+    cell = _cell(store, design, match)
+    with st.container(horizontal=True, vertical_alignment="center", key="neighbours"):
+        st.html(f'<span class="ba-links">{back}</span>', width="content")
+        if len(cell) > 1:
+            _steps(design, match, cell)
+
+
+def _steps(design: Design, match: Listed, cell: Sequence[Listed]) -> None:
     names = design.names(Role.SELLER)
-    cell = {
-        names.get(other.seller_version, other.seller_version): other.key
-        for other in store.matches(
-            Filter(design=design, buyers=[match.buyer_version], domains=[match.domain])
+    place = [other.seller_version for other in cell].index(match.seller_version)
+    for step, arrow, label in ((-1, "Left", "previous"), (1, "Right", "next")):
+        other = cell[(place + step) % len(cell)]
+        name = markup.plain(names.get(other.seller_version, other.seller_version))
+        st.button(
+            f"← {name}" if step < 0 else f"{name} →",
+            key=f"{label} seller",
+            shortcut=arrow,
+            type="tertiary",
+            help=f"The same cell played by the {label} seller: {place + 1} of {len(cell)} shown",
+            on_click=_go,
+            args=(other.key,),
         )
-        if _cell(other) == _cell(match)
+
+
+def _go(key: str) -> None:
+    st.query_params.pop("attempt", None)
+    st.query_params["key"] = key
+
+
+def _cell(store: Store, design: Design, match: Listed) -> list[Listed]:
+    """Return who played this cell, in the design's order; with the shown one, were it void."""
+    cell = Filter(
+        design=design,
+        withdrawn=True,
+        buyers=[match.buyer_version],
+        scenario_key=match.scenario_key,
+        opener=match.opener,
+        replicate=match.replicate,
+    )
+    order = {player.version: place for place, player in enumerate(design.sellers)}
+    found = {other.seller_version: other for other in store.matches(cell)}
+    found[match.seller_version] = match
+    return sorted(found.values(), key=lambda other: order.get(other.seller_version, -1))
+
+
+def _files(store: Store, shown: Transcript) -> None:
+    """Offer the whole match as a file, and show folded what was sent to the models."""
+    if dialogue.cut(shown.turns):
+        st.caption("The texts of this match are long: each is cut here, and whole in the download.")
+    st.download_button(
+        "The whole match as JSON",
+        partial(_whole, store, shown),
+        f"match-{shown.match.key[:12]}.json",
+        "application/json",
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
+        key="download match",
+    )
+    receipts = store.receipts(shown.match)
+    if receipts:
+        sent = json.dumps(receipts, indent=1, ensure_ascii=False)
+        st.html(
+            '<div class="ba-turn"><details><summary>receipts: what was effectively sent to the models'
+            f"</summary><pre>{markup.text(sent[: dialogue.SHOWN])}</pre></details></div>"
+        )
+
+
+def _whole(store: Store, shown: Transcript) -> str:
+    match = shown.match._asdict() | {
+        "seller": shown.names[Role.SELLER],
+        "buyer": shown.names[Role.BUYER],
+        "scenario_content": shown.scenario.content(),
+        "receipts": store.receipts(shown.match),
+        "turns": [turn_content(turn, shown.scenario) for turn in shown.turns],
     }
-    links = [
-        f"<b>{markup.text(name)}</b>"
-        if key == match.key
-        else markup.link(name, "match", key=key, design=design.hash)
-        for name, key in sorted(cell.items())
-    ]
-    same = f"<br>The same cell played by: {' · '.join(links)}" if len(links) > 1 else ""
-    return f'<div class="ba-links">{back}{same}</div>'
-
-
-def _cell(match: Listed) -> tuple[str, str, str, int]:
-    return match.scenario_key, match.buyer_version, match.opener, match.replicate
+    # A model may have said half a surrogate pair, which no file can hold as it is.
+    return json.dumps(match, indent=1, ensure_ascii=True)

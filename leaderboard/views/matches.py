@@ -1,54 +1,164 @@
-"""The matches behind a row: a list with filters, each with its transcript one click away."""
+"""The matches behind a row: a list with search and filters, each with its transcript one click away."""
+
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
+from arena.design import Design
+from arena.errors import UserError
 from arena.protocol import Ending
-from arena.store import Filter, Listed
+from arena.store import Filter, Listed, Store
 from leaderboard import markup
 from leaderboard.views import common
-from leaderboard.wording import NONE
+from leaderboard.wording import NONE, counted
 from scenarios.scenario import Role
 
 PAGE = 100
 _ANY = ""
+_RECORDS = {
+    _ANY: "scored",
+    "all": "scored and withdrawn",
+    "withdrawn": "withdrawn only",
+    "void": "void attempts",
+}
+_FAULTS = {_ANY: "any", "yes": "with faulty answers"}
 
 
 def show() -> None:
     """List the matches that the address asks for."""
     store = common.open_store()
-    design = common.chosen_design(store).design
-    st.html(markup.link("← the board", "board", design=design.hash))
-    names = {role: design.names(role) for role in Role}
-    columns = st.columns(5)
-    chosen: dict[str, str] = {}
-    every = {_ANY: "any"}
-    choices = {
-        "seller": every | names[Role.SELLER],
-        "buyer": every | names[Role.BUYER],
-        "domain": every | {domain.name: domain.name for domain in design.domains},
-        "ending": every | {end.value: end.value for end in Ending if not end.void},
-    }
-    for column, (parameter, options) in zip(columns, choices.items(), strict=False):
-        with column:
-            chosen[parameter] = common.choose(parameter.capitalize(), list(options), parameter, options)
-    found = store.matches(
-        Filter(
-            design=design,
-            sellers=[chosen["seller"]] if chosen["seller"] else None,
-            buyers=[chosen["buyer"]] if chosen["buyer"] else None,
-            domains=[chosen["domain"]] if chosen["domain"] else None,
-            ending=chosen["ending"] or None,
-        )
-    )
-    if not found:
-        st.info("No scored match fits these filters.")
+    left, right = st.columns(2)
+    with left:
+        design = common.chosen_design(store).design
+    with right:
+        text = _typed("Search", "search", "a key, a scenario, an ending's detail")
+    wanted, void = _wanted(design, text)
+    total = store.count(wanted, voids=void)
+    if not total:
+        _nothing(store, design, void)
         return
-    numbers = [str(page + 1) for page in range(-(-len(found) // PAGE))]
-    with columns[-1]:
-        page = int(common.choose("Page", numbers, "page"))
-    first = (page - 1) * PAGE
-    st.caption(f"{len(found):,} matches; {first + 1:,} to {min(first + PAGE, len(found)):,} shown")
-    st.html(_table(found[first : first + PAGE], design.hash, names))
+    page = _page(total)
+    found = store.matches(wanted, voids=void, limit=PAGE, offset=(page - 1) * PAGE)
+    _turn_pages(total, page, len(found), "void attempt" if void else "match")
+    names = {role: design.names(role) for role in Role}
+    st.html(_table(found, design.hash, names))
+    common.download("these matches", partial(_rows, store, wanted, void, names), "matches")
+
+
+def _wanted(design: Design, text: str) -> tuple[Filter, bool]:
+    """Return what the filters let through, and whether void attempts are asked for."""
+    sides = {role: {_ANY: "any"} | design.names(role) for role in Role}
+    domains = [_ANY, *(domain.name for domain in design.domains)]
+    endings = [_ANY, *(end.value for end in Ending)]
+    openers = [_ANY, *(role.value for role in Role)]
+    first, second = st.columns(4), st.columns(4)
+    with first[0]:
+        seller = common.choose("Seller", list(sides[Role.SELLER]), "seller", sides[Role.SELLER])
+    with first[1]:
+        buyer = common.choose("Buyer", list(sides[Role.BUYER]), "buyer", sides[Role.BUYER])
+    with first[2]:
+        domain = common.choose("Domain", domains, "domain", {_ANY: "any"})
+    with first[3]:
+        ending = common.choose("Ending", endings, "ending", {_ANY: "any"})
+    with second[0]:
+        opener = common.choose("Opener", openers, "opener", {_ANY: "either"})
+    with second[1]:
+        faulty = common.choose("Faults", list(_FAULTS), "faults", _FAULTS)
+    with second[2]:
+        record = common.choose("Record", list(_RECORDS), "record", _RECORDS)
+    wanted = Filter(
+        design=design,
+        sellers=[seller] if seller else None,
+        buyers=[buyer] if buyer else None,
+        domains=[domain] if domain else None,
+        ending=ending or None,
+        opener=opener or None,
+        faulty=bool(faulty),
+        withdrawn=record == "all",
+        only_withdrawn=record == "withdrawn",
+        text=text or None,
+    )
+    return wanted, record == "void"
+
+
+def _typed(label: str, parameter: str, hint: str) -> str:
+    """Let the reader type; the address carries it, as in `common.choose`."""
+    current = st.query_params.get(parameter, "")
+    key = f"{parameter}={current}"
+    st.text_input(
+        label,
+        current,
+        key=key,
+        placeholder=hint,
+        type="search",
+        on_change=_follow,
+        args=(key, parameter),
+    )
+    return current.strip()
+
+
+def _follow(key: str, parameter: str) -> None:
+    typed = st.session_state[key].strip()
+    st.query_params.pop("page", None)
+    st.query_params.pop(parameter, None)
+    if typed:
+        st.query_params[parameter] = typed
+
+
+def _nothing(store: Store, design: Design, void: bool) -> None:
+    """Say why the list is empty, and what to do."""
+    if void:
+        st.info("No void attempt fits these filters.")
+    elif store.count(Filter(design=design, withdrawn=True)):
+        st.info("No match fits these filters.")
+        st.html(markup.link("Clear the filters", "matches", design=design.hash))
+    else:
+        at = f" --db {common.database()}" if common.database() else ""
+        st.info(
+            "No scored match yet. To play this design: "
+            f"`arena run-tournament --design {design.hash}{at}`"
+        )
+
+
+def _page(total: int) -> int:
+    """Return the page that the address asks for. Raises UserError where there is no such page."""
+    given, last = st.query_params.get("page", "1"), -(-total // PAGE)
+    if not given.isdecimal() or not 1 <= int(given) <= last:
+        raise UserError(f"the address asks for page {given!r}, which is not here: there are {last:,}")
+    return int(given)
+
+
+def _turn_pages(total: int, page: int, shown: int, noun: str) -> None:
+    """Show where in the list the reader is, and lead to the pages around it."""
+    first, last = (page - 1) * PAGE + 1, -(-total // PAGE)
+    what = counted(total, noun) if noun != "match" or total == 1 else f"{total:,} matches"
+    with st.container(horizontal=True, vertical_alignment="center", key="pages"):
+        st.html(
+            f'<span class="ba-soft">{what}; {first:,} to {first + shown - 1:,} shown</span>',
+            width="content",
+        )
+        if last == 1:
+            return
+        for label, target, key in (
+            ("First", 1, None),
+            ("← Previous", page - 1, "Left"),
+            ("Next →", page + 1, "Right"),
+            ("Last", last, None),
+        ):
+            st.button(
+                label,
+                key=f"page {label}",
+                type="tertiary",
+                shortcut=key,
+                disabled=target == page or not 1 <= target <= last,
+                on_click=_turn_to,
+                args=(target,),
+            )
+
+
+def _turn_to(page: int) -> None:
+    st.query_params["page"] = str(page)
 
 
 def _table(shown: list[Listed], design: str, names: dict[Role, dict[str, str]]) -> str:
@@ -59,7 +169,7 @@ def _table(shown: list[Listed], design: str, names: dict[Role, dict[str, str]]) 
         *(markup.heading(label) for label in ("opens", "ending")),
         *(
             markup.heading(label, number=True)
-            for label in ("seller's utility", "buyer's utility", "turns")
+            for label in ("seller's utility", "buyer's utility", "turns", "faulty answers")
         ),
     ]
     return markup.table(headings, [_row(match, design, names) for match in shown])
@@ -69,19 +179,39 @@ def _row(match: Listed, design: str, names: dict[Role, dict[str, str]]) -> str:
     fault = f" (by the {match.at_fault})" if match.at_fault else ""
     replicate = f" #{match.replicate + 1}" if match.replicate else ""
     panel = "" if match.feasible else " (infeasible)"
+    attempt = str(match.attempt) if match.attempt else None
+    label = f"{match.key[:8]} ({attempt})" if attempt else match.key[:8]
+    gone = f'<br><span class="soft">withdrawn: {markup.text(match.withdrawn_reason)}</span>'
+    note = f'<br><span class="soft">{markup.text(match.detail[:160])}</span>' if match.detail else ""
+    faults = match.seller_faults + match.buyer_faults
     cells = [
-        markup.cell(markup.link(match.key[:8], "match", key=match.key, design=design)),
+        markup.cell(markup.link(label, "match", key=match.key, attempt=attempt, design=design)),
         markup.cell(markup.text(names[Role.SELLER].get(match.seller_version, match.seller_version))),
         markup.cell(markup.text(names[Role.BUYER].get(match.buyer_version, match.buyer_version))),
         markup.cell(markup.text(match.domain)),
         markup.cell(f"{match.number}{replicate}{panel}", match.scenario, number=True),
         markup.cell(markup.text(match.opener)),
-        markup.cell(markup.text(match.ending + fault)),
+        markup.cell(markup.text(match.ending + fault) + note + (gone if match.withdrawn_at else "")),
         markup.cell(_utility(match.seller_utility), number=True),
         markup.cell(_utility(match.buyer_utility), number=True),
         markup.cell(str(match.turns), number=True),
+        markup.cell(str(faults) if faults else NONE, number=True),
     ]
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _rows(
+    store: Store, wanted: Filter, void: bool, names: dict[Role, dict[str, str]]
+) -> list[dict[str, Any]]:
+    """Return every match that the filters let through, for a download."""
+    return [
+        {
+            "seller": names[Role.SELLER].get(match.seller_version, match.seller_version),
+            "buyer": names[Role.BUYER].get(match.buyer_version, match.buyer_version),
+        }
+        | match._asdict()
+        for match in store.matches(wanted, voids=void)
+    ]
 
 
 def _utility(value: float | None) -> str:
