@@ -1,0 +1,161 @@
+"""The seed-cluster bootstrap: the interval of the study that inspired this project.
+
+A draw takes as many scenarios as a domain has, from these scenarios and with replacement, and keeps all
+cells of a drawn one. The statistic is that of :mod:`leaderboard.statistic`, theta = sum_bd w_bd ybar_bd,
+over the drawn cells: its means are ratios of a sum to a count, so that missing cells stay missing. The
+interval lies between the percentiles of DRAWS draws.
+
+A draw is a count a scenario. Sums and counts of cells a scenario times these counts give every mean of
+every contrast at once, so all contrasts share their draws, and what is drawn depends on nothing but the
+domain's place and its number of scenarios: a contrast has one interval, whatever it is computed with.
+The bootstrap has an interval only: a p of it could not be below 1 / DRAWS, which Holm then multiplies.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.statistic import FEWEST_CLUSTERS, LEVEL, Cells, FloatArray, IntArray
+
+DRAWS = 10_000
+_SEED = 20_261_005
+"""The draws have a generator of their own: one board is one result, on any machine."""
+_ROOM = 2_000_000
+"""Numbers in one kept block of draws, a byte each."""
+_STEP = 500
+"""Draws that are worked on at once: few enough to stay in a processor's cache."""
+_TABLE = 4_000_000
+"""Numbers in the tables of sums and draws that are worked on at once."""
+_ROUNDING = 1e-12
+
+
+def bootstrap_intervals(
+    cells_K: Sequence[Cells], weight_B_D: FloatArray, level: float = LEVEL
+) -> list[tuple[float, float] | None]:
+    """Return the percentile interval of each of `cells_K` (axis K) with weights of shape (B, D).
+
+    Cells of strata without weight are ignored. None where :func:`leaderboard.statistic.estimate` has no
+    interval: a stratum without cells, fewer than FEWEST_CLUSTERS scenarios, a domain with only one, or
+    no variation. Draws in which some stratum has no cell are left out. Time goes with DRAWS times the
+    scenarios; memory is bounded by working in parts. Raises ValueError where a scenario is in one domain
+    in some of `cells_K` and in another in others.
+    """
+    scenarios = 1 + max((int(cells.cluster_M.max(initial=-1)) for cells in cells_K), default=0)
+    rows = max(1, _TABLE // max(weight_B_D.shape[0] * scenarios, DRAWS))
+    found: list[tuple[float, float] | None] = []
+    for start in range(0, len(cells_K), rows):
+        found += _intervals(cells_K[start : start + rows], weight_B_D, scenarios, level)
+    return found
+
+
+def _intervals(
+    cells_K: Sequence[Cells], weight_B_D: FloatArray, scenarios: int, level: float
+) -> list[tuple[float, float] | None]:
+    domain_G = np.zeros(scenarios, dtype=np.int64)
+    for cells in cells_K:
+        domain_G[cells.cluster_M] = cells.domain_M
+    if any(np.any(domain_G[cells.cluster_M] != cells.domain_M) for cells in cells_K):
+        raise ValueError("a scenario stands in two domains")
+    tables = [_tables(cells, weight_B_D, scenarios) for cells in cells_K]
+    sum_K_B_G = np.array([sums for sums, _ in tables])
+    count_K_B_G = np.array([counts for _, counts in tables])
+    kept_K = _has_interval(count_K_B_G, weight_B_D, domain_G)
+    theta_K_R = np.zeros((int(kept_K.sum()), DRAWS))
+    for domain in np.flatnonzero(np.any(weight_B_D != 0, axis=0)):
+        here = (kept_K, weight_B_D[:, domain] != 0, domain_G == domain)
+        sum_K_B_g, count_K_B_g = sum_K_B_G[np.ix_(*here)], count_K_B_G[np.ix_(*here)]
+        _add_domain(theta_K_R, sum_K_B_g, count_K_B_g, weight_B_D[here[1], domain], int(domain))
+    edges = iter(_percentiles(theta_K_R, level))
+    return [next(edges) if kept else None for kept in kept_K]
+
+
+def _tables(cells: Cells, weight_B_D: FloatArray, scenarios: int) -> tuple[FloatArray, FloatArray]:
+    """Return the sums and the counts of the cells of each scenario against each buyer, shape (B, G)."""
+    buyers = len(weight_B_D)
+    used_M = weight_B_D[cells.buyer_M, cells.domain_M] != 0
+    place_M = (cells.buyer_M * scenarios + cells.cluster_M)[used_M]
+    size = buyers * scenarios
+    sums = np.bincount(place_M, cells.y_M[used_M], minlength=size).astype(float, copy=False)
+    counts = np.bincount(place_M, minlength=size).astype(float)
+    return sums.reshape(buyers, scenarios), counts.reshape(buyers, scenarios)
+
+
+def _has_interval(
+    count_K_B_G: FloatArray, weight_B_D: FloatArray, domain_G: IntArray
+) -> NDArray[np.bool_]:
+    """Return which contrasts have cells in every stratum and enough scenarios to draw from."""
+    domains = weight_B_D.shape[1]
+    member_G_D = (domain_G[:, None] == np.arange(domains)).astype(float)
+    cells_K_B_D = count_K_B_G @ member_G_D
+    clusters_K_D = (count_K_B_G.any(axis=1) @ member_G_D).astype(np.int64)
+    whole_K = np.all((cells_K_B_D > 0) | (weight_B_D == 0), axis=(1, 2)) & bool(np.any(weight_B_D))
+    many_K = clusters_K_D.sum(axis=1) >= FEWEST_CLUSTERS
+    found_K: NDArray[np.bool_] = whole_K & many_K & np.all(clusters_K_D != 1, axis=1)
+    return found_K
+
+
+def _add_domain(
+    theta_K_R: FloatArray,
+    sum_K_B_G: FloatArray,
+    count_K_B_G: FloatArray,
+    weight_B: FloatArray,
+    domain: int,
+) -> None:
+    """Add one domain's part of theta. Contrasts over the same scenarios are worked on together."""
+    sets, set_K = np.unique(count_K_B_G.any(axis=1), axis=0, return_inverse=True)
+    for number, has_G in enumerate(sets):
+        chosen_K = np.flatnonzero(set_K.ravel() == number)
+        rows = slice(None) if len(sets) == 1 else chosen_K
+        sum_k_B_G = sum_K_B_G[chosen_K][:, :, has_G]
+        count_k_B_G = count_K_B_G[chosen_K][:, :, has_G]
+        even = bool(np.all(count_k_B_G == count_k_B_G[:, :, :1]))
+        if even:
+            # Every draw has the same number of cells, so theta is linear in the draw.
+            share_k_B = weight_B / (count_k_B_G[:, :, 0] * sum_k_B_G.shape[2])
+            line_k_G = np.einsum("kb,kbg->kg", share_k_B, sum_k_B_G)
+        for start, drawn_G_R in _draws(domain, sum_k_B_G.shape[2]):
+            part = slice(start, start + drawn_G_R.shape[1])
+            if even:
+                theta_K_R[rows, part] += line_k_G @ drawn_G_R
+                continue
+            with np.errstate(invalid="ignore"):
+                for weight, sum_k_G, count_k_G in zip(
+                    weight_B, sum_k_B_G.swapaxes(0, 1), count_k_B_G.swapaxes(0, 1), strict=True
+                ):
+                    mean_k_R = sum_k_G @ drawn_G_R
+                    mean_k_R /= count_k_G @ drawn_G_R
+                    mean_k_R *= weight
+                    theta_K_R[rows, part] += mean_k_R
+
+
+def _draws(domain: int, clusters: int) -> Iterator[tuple[int, FloatArray]]:
+    """Yield (first draw, how often each scenario is drawn, shape (G, R)), _STEP draws at a time."""
+    rows = max(1, min(DRAWS, _ROOM // clusters))
+    for block, start in enumerate(range(0, DRAWS, rows)):
+        drawn_R_G = _drawn(domain, clusters, block, min(rows, DRAWS - start))
+        for first in range(0, len(drawn_R_G), _STEP):
+            yield start + first, drawn_R_G[first : first + _STEP].T.astype(float)
+
+
+@lru_cache(maxsize=64)
+def _drawn(domain: int, clusters: int, block: int, rows: int) -> NDArray[np.uint8]:
+    rng = np.random.default_rng([_SEED, domain, clusters, block])
+    index_R_G = rng.integers(0, clusters, (rows, clusters), dtype=np.min_scalar_type(clusters))
+    place_R_G = index_R_G + np.arange(0, rows * clusters, clusters)[:, None]
+    count = np.bincount(place_R_G.ravel(), minlength=rows * clusters).reshape(rows, clusters)
+    # Of n scenarios one is drawn about Poisson(1) times: more than 255 times never happens.
+    return count.astype(np.uint8)
+
+
+def _percentiles(theta_K_R: FloatArray, level: float) -> list[tuple[float, float] | None]:
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    quantile = np.nanquantile if np.isnan(theta_K_R).any() else np.quantile
+    if not len(theta_K_R):
+        return []
+    edges_2_K: FloatArray = quantile(theta_K_R, ends, axis=1, overwrite_input=True)
+    return [
+        (float(low), float(high)) if high - low > _ROUNDING else None
+        for low, high in zip(*edges_2_K, strict=True)
+    ]
