@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Interval = Literal["t", "bootstrap"]
 
 
 class Contrast(BaseModel):
@@ -90,7 +91,7 @@ class Analysis(BaseModel):
     alarm_margin: Share = 0.05
     """A difference of splits this large raises the pooling alarm even where the weakest gain is
     detectable."""
-    interval: Literal["t", "bootstrap"] = "t"
+    interval: Interval = "t"
     """Which 95% interval boards print; p is always the t statistic's."""
 
     @model_validator(mode="after")

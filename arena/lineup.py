@@ -12,8 +12,9 @@ from agents.agent import Agent
 from agents.build import UnplayableError, build, refusal
 from agents.scripted import STRATEGIES, spec_of
 from agents.spec import Connection, Profile
+from arena.declaration import Declaration, analysis_of
 from arena.design import Design, DesignDomain, Player
-from arena.errors import UserError
+from arena.errors import UserError, mistakes
 from arena.protocol import PROTOCOL_VERSION
 from arena.registry import Registry, costs_money
 from arena.store import Registration, Store
@@ -22,6 +23,9 @@ from scenarios.domain import Domain
 from scenarios.draw import DRAW_VERSION, draw
 from scenarios.scenario import Role, Split
 from scenarios.yaml_file import read_yaml
+
+PRINTED = ("created_at", "last_run_at", "deviations")
+"""What a database knows of a design, and prints with it; a request says nothing about it."""
 
 
 class _DomainEntry(BaseModel):
@@ -36,7 +40,8 @@ class Request(BaseModel):
     """What to play: the fields of a design file, and of the command line's options.
 
     An agent is a name, ``name@version``, or a player as :class:`Design` writes it; a domain is a name, a
-    path, or a mapping with its name. None: the default line-up.
+    path, or a mapping with its name. None: the default line-up. A design as it is printed is a request
+    for itself.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -53,6 +58,19 @@ class Request(BaseModel):
     seed: int = Field(0, ge=0)
     protocol: int = PROTOCOL_VERSION
     draw: int = DRAW_VERSION
+    analysis: Declaration | None = None
+    """Left out: what the registry knows of bases; null: nothing is declared, as in old designs."""
+    hash: str | None = None
+    """The design that this has to come to, where it was printed from one."""
+
+    @property
+    def declared(self) -> Declaration | None:
+        """What is declared before play. Releases that froze no analysis printed designs without one:
+        a request that pins every agent to a version, as they did, and declares nothing, means that."""
+        pinned = [isinstance(who, Player) for who in (*(self.sellers or [""]), *(self.buyers or [""]))]
+        if "analysis" in self.model_fields_set or all(pinned):
+            return self.analysis
+        return Declaration()
 
 
 @dataclass
@@ -65,7 +83,7 @@ class Lineup:
     built: dict[str, Agent]
     domains: dict[str, Domain]
     notes: list[str] = field(default_factory=list)
-    """What was left out of a default line-up, and why."""
+    """What was left out of a default line-up or analysis, and why."""
 
     @property
     def paid(self) -> list[str]:
@@ -80,7 +98,9 @@ def read_request(path: str | Path) -> Request:
     except ValueError as error:
         raise UserError(str(error)) from None
     if not isinstance(content, dict):
-        raise UserError(f"{path}: must be a mapping; arena designs --show HASH prints one")
+        raise UserError(f"{path}: must be a mapping; arena design show HASH --json prints one")
+    for known in PRINTED:
+        content.pop(known, None)
     return request_from(content, f"{path}: ")
 
 
@@ -89,14 +109,17 @@ def request_from(fields: Mapping[str, Any], where: str = "") -> Request:
     try:
         return Request.model_validate(fields)
     except ValidationError as error:
-        raise UserError(where + _mistakes(error)) from None
+        raise UserError(where + mistakes(error)) from None
 
 
-def resolve(request: Request, store: Store, extra: Iterable[Domain] = ()) -> Lineup:
+def resolve(
+    request: Request, store: Store, extra: Iterable[Domain] = (), *, to_play: bool = True
+) -> Lineup:
     """Return the line-up that `request` means now.
 
-    `extra` are domains that a design file may name beside the bundled ones and those in the store.
-    Raises UserError with what to do for anything that cannot be played.
+    `extra` are domains that a design file may name beside the bundled ones and those in the store. Only
+    a line-up that is `to_play` needs its models' keys. Raises UserError with what to do for anything
+    that cannot be played.
     """
     registry = Registry(store)
     domains, held_out = _domains(request, store, extra)
@@ -104,34 +127,43 @@ def resolve(request: Request, store: Store, extra: Iterable[Domain] = ()) -> Lin
     sellers = _side(request.sellers, Role.SELLER, registry, store, domains, notes)
     buyers = _side(request.buyers, Role.BUYER, registry, store, domains, notes)
     agents = {agent.spec.version: agent for agent in (*buyers, *sellers)}
-    built = {version: _built(agent) for version, agent in agents.items()}
-
-    def players(side: Sequence[Registration]) -> tuple[Player, ...]:
-        return tuple(
+    built = {version: _built(agent, to_play) for version, agent in agents.items()}
+    sides = {
+        side: tuple(
             Player(
-                name=agent.name,
-                version=agent.spec.version,
-                deterministic=built[agent.spec.version].deterministic,
+                name=a.name, version=a.spec.version, deterministic=built[a.spec.version].deterministic
             )
-            for agent in side
+            for a in those
         )
+        for side, those in (("sellers", sellers), ("buyers", buyers))
+    }
+    analysis = None
+    if request.declared is not None:
+        analysis, said = analysis_of(request.declared, sides["sellers"], sides["buyers"], agents)
+        notes += said
+    planned = tuple(
+        DesignDomain(name=d.name, version=d.version, held_out=held_out[d.name]) for d in domains
+    )
+    design = _design(request, {**sides, "domains": planned, "analysis": analysis})
+    _check(design, domains)
+    return Lineup(design, agents, built, {domain.version: domain for domain in domains}, notes)
 
-    shape = request.model_dump(exclude={"sellers", "buyers", "domains", "message_limit"})
+
+def _design(request: Request, resolved: dict[str, Any]) -> Design:
+    """Return the design of what was resolved, shaped and ruled as the request says."""
+    shape = request.model_dump(exclude={*resolved, "message_limit", "hash"})
     if request.message_limit is not None:
         shape["message_limit"] = request.message_limit
     try:
-        design = Design(
-            sellers=players(sellers),
-            buyers=players(buyers),
-            domains=tuple(
-                DesignDomain(name=d.name, version=d.version, held_out=held_out[d.name]) for d in domains
-            ),
-            **shape,
-        )
+        design = Design(**resolved, **shape)
     except ValidationError as error:
-        raise UserError(_mistakes(error)) from None
-    _check(design, domains)
-    return Lineup(design, agents, built, {domain.version: domain for domain in domains}, notes)
+        raise UserError(mistakes(error)) from None
+    if request.hash not in (None, design.hash):
+        raise UserError(
+            f"the file says that it is design {request.hash}, but what it holds is another "
+            f"({design.hash}): take its hash out if it was changed on purpose"
+        )
+    return design
 
 
 def _side(
@@ -189,9 +221,9 @@ def _check_distinct(agents: Sequence[Registration], role: Role) -> None:
         seen[version] = agent.name
 
 
-def _built(agent: Registration) -> Agent:
+def _built(agent: Registration, to_play: bool) -> Agent:
     variable = agent.connection.api_key_env
-    if variable is not None and not os.environ.get(variable):
+    if to_play and variable is not None and not os.environ.get(variable):
         raise UserError(f"{agent.name} needs its key in the environment variable {variable}: export it")
     try:
         return build(agent.spec, agent.connection)
@@ -261,12 +293,3 @@ def _check(design: Design, domains: Sequence[Domain]) -> None:
                 draw(domain, Split.EVAL, 0, feasible=False)
         except ValueError as error:
             raise UserError(str(error)) from error
-
-
-def _mistakes(error: ValidationError) -> str:
-    found = []
-    for detail in error.errors():
-        field = ".".join(str(part) for part in detail["loc"] if not str(part).startswith("_"))
-        message = "no such field" if detail["type"] == "extra_forbidden" else detail["msg"]
-        found.append(f"{field}: {message}" if field else message.removeprefix("Value error, "))
-    return "; ".join(dict.fromkeys(found))
