@@ -79,7 +79,7 @@ def test_more_hits_than_chances_are_refused():
 
 @pytest.mark.parametrize(("truth", "lowest"), [(0.3, 0.92), (0.03, 0.92)])
 def test_the_interval_covers_a_clustered_share(truth, lowest):
-    """Scenarios have propensities of their own (correlation 0.2 within one), two domains, 8 matches each."""
+    """Scenarios have propensities of their own (correlation 0.2 within one), and 8 matches each."""
     rng, hit = np.random.default_rng(11), 0
     cluster_M = np.repeat(np.arange(64), 8)
     for _ in range(600):
