@@ -16,6 +16,7 @@ buyers their split. Results that are differences of two sellers on the same cell
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +105,19 @@ class Estimate:
     def p(self) -> float | None:
         """The two-sided p of theta = 0 from the same t, or None where there is no interval."""
         return None if self.t is None else float(2 * stdtr(self.df, -abs(self.t)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as commands print it; `low`, `high` and `p` are None where there is no interval."""
+        low, high = self.interval() or (None, None)
+        return {
+            "value": self.value,
+            "low": low,
+            "high": high,
+            "p": self.p,
+            "clusters": self.clusters,
+            "cells": self.cells,
+            "problem": self.problem,
+        }
 
 
 def score_weights(buyers: int, in_score_D: NDArray[np.bool_]) -> FloatArray:

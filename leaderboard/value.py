@@ -88,7 +88,7 @@ class Value:
             "a": self.a,
             "b": self.b,
             "held_out": self.held_out,
-            "gain": estimate_json(self.gain),
+            "gain": self.gain.to_json(),
             "dropped": self.dropped,
             "parts": [_part_json(part) for part in self.parts],
             "better_deals": _part_json(self.better),
@@ -97,8 +97,8 @@ class Value:
             },
             "deals_by_opponents_forfeits": _part_json(self.deals_by_opponents_forfeits),
             "out_of_the_buyers_share": _part_json(self.buyers_share),
-            "welfare": estimate_json(self.welfare),
-            "welfare_advantage": estimate_json(self.welfare_advantage),
+            "welfare": self.welfare.to_json(),
+            "welfare_advantage": self.welfare_advantage.to_json(),
         }
 
 
@@ -189,19 +189,6 @@ def share(part: Estimate, whole: Estimate) -> Share | None:
     return Share(ratio, float((b - root) / a), float((b + root) / a))
 
 
-def estimate_json(found: Estimate) -> dict[str, Any]:
-    """Return an estimate with its interval, its n and why there is no interval, ready for JSON."""
-    low, high = found.interval() or (None, None)
-    return {
-        "value": found.value,
-        "low": low,
-        "high": high,
-        "clusters": found.clusters,
-        "cells": found.cells,
-        "problem": found.problem,
-    }
-
-
 def _places(design: Design, a: str, b: str) -> tuple[int, int]:
     """Return where the sellers that two names mean stand in the design."""
     sellers = Side(design.sellers, "seller")
@@ -266,7 +253,7 @@ class _Pair:
 def _part_json(part: Part) -> dict[str, Any]:
     return {
         "part": part.label,
-        **estimate_json(part.estimate),
+        **part.estimate.to_json(),
         "cells_in_it": part.cells,
         "share": _share_json(part.share),
     }
