@@ -37,6 +37,10 @@ STYLE = f"""<style>
 .ba-bar {{ display: block; height: 4px; border-radius: 2px; margin: .15rem 0 0 auto;
   background: rgba(128,128,128,.25); width: 4.5rem; }}
 .ba-bar span {{ display: block; height: 4px; border-radius: 2px; }}
+@media (min-width: 641px) {{
+  .stColumn:has(.st-key-ba-beside) > div {{ position: sticky; top: 3.5rem;
+    max-height: calc(100vh - 4rem); overflow-y: auto; }}
+}}
 @media (max-width: 640px) {{
   .ba-pair {{ display: block; }}
   .ba-second.ba-top {{ margin-top: 2rem; }}

@@ -60,7 +60,9 @@ def settings(port: int, browser: bool) -> dict[str, str]:
         "browser.gatherUsageStats": "false",
         "client.toolbarMode": "minimal",
         "client.showErrorDetails": "none",
-        "theme.primaryColor": "#0072B2",
+        # A colour of both themes: one for all of them would make every page light.
+        "theme.light.primaryColor": "#0072B2",
+        "theme.dark.primaryColor": "#56B4E9",
     }
 
 

@@ -38,8 +38,7 @@ def _body(store: Store, shown: Transcript) -> None:
         spoken = dialogue.dialogue(shown.turns, shown.scenario, shown.names)
         st.html((spoken or _SILENT) + dialogue.ending(shown))
         _files(store, shown)
-    with right:
-        st.html('<div id="plane"></div>')
+    with right, st.container(key="ba-beside"):
         st.altair_chart(figures.utility_plane(found), width="stretch", alt=_ALT)
         st.html(dialogue.terms_table(found))
         common.download("the terms", dialogue.terms_rows(found), f"terms-{shown.match.key[:12]}")
@@ -115,7 +114,7 @@ def _steps(design: Design, match: Listed, cell: Sequence[Listed]) -> None:
         other = cell[(place + step) % len(cell)]
         name = markup.plain(names.get(other.seller_version, other.seller_version))
         st.button(
-            f"← {name}" if step < 0 else f"{name} →",
+            f"{label}: {name}",
             key=f"{label} seller",
             shortcut=arrow,
             type="tertiary",

@@ -1,5 +1,6 @@
 """The matches behind a row: a list with search and filters, each with its transcript one click away."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,8 @@ from leaderboard.wording import NONE, counted
 from scenarios.scenario import Role
 
 PAGE = 100
+_WIDTH = 160
+"""Pixels of a filter: two stand beside each other on a phone."""
 _ANY = ""
 _RECORDS = {
     _ANY: "scored",
@@ -52,29 +55,29 @@ def _wanted(design: Design, text: str) -> tuple[Filter, bool]:
     domains = [_ANY, *(domain.name for domain in design.domains)]
     endings = [_ANY, *(end.value for end in Ending)]
     openers = [_ANY, *(role.value for role in Role)]
-    first, second = st.columns(4), st.columns(4)
-    with first[0]:
-        seller = common.choose("Seller", list(sides[Role.SELLER]), "seller", sides[Role.SELLER])
-    with first[1]:
-        buyer = common.choose("Buyer", list(sides[Role.BUYER]), "buyer", sides[Role.BUYER])
-    with first[2]:
-        domain = common.choose("Domain", domains, "domain", {_ANY: "any"})
-    with first[3]:
-        ending = common.choose("Ending", endings, "ending", {_ANY: "any"})
-    with second[0]:
-        opener = common.choose("Opener", openers, "opener", {_ANY: "either"})
-    with second[1]:
-        faulty = common.choose("Faults", list(_FAULTS), "faults", _FAULTS)
-    with second[2]:
-        record = common.choose("Record", list(_RECORDS), "record", _RECORDS)
+    choices: dict[str, tuple[str, list[str], Mapping[str, str]]] = {
+        "seller": ("Seller", list(sides[Role.SELLER]), sides[Role.SELLER]),
+        "buyer": ("Buyer", list(sides[Role.BUYER]), sides[Role.BUYER]),
+        "domain": ("Domain", domains, {_ANY: "any"}),
+        "ending": ("Ending", endings, {_ANY: "any"}),
+        "opener": ("Opener", openers, {_ANY: "either"}),
+        "faults": ("Faults", list(_FAULTS), _FAULTS),
+        "record": ("Record", list(_RECORDS), _RECORDS),
+    }
+    chosen = {}
+    with st.container(horizontal=True, key="filters"):
+        for parameter, (label, options, shown) in choices.items():
+            with st.container(width=_WIDTH):
+                chosen[parameter] = common.choose(label, options, parameter, shown)
+    record = chosen["record"]
     wanted = Filter(
         design=design,
-        sellers=[seller] if seller else None,
-        buyers=[buyer] if buyer else None,
-        domains=[domain] if domain else None,
-        ending=ending or None,
-        opener=opener or None,
-        faulty=bool(faulty),
+        sellers=[chosen["seller"]] if chosen["seller"] else None,
+        buyers=[chosen["buyer"]] if chosen["buyer"] else None,
+        domains=[chosen["domain"]] if chosen["domain"] else None,
+        ending=chosen["ending"] or None,
+        opener=chosen["opener"] or None,
+        faulty=bool(chosen["faults"]),
         withdrawn=record == "all",
         only_withdrawn=record == "withdrawn",
         text=text or None,
@@ -142,8 +145,8 @@ def _turn_pages(total: int, page: int, shown: int, noun: str) -> None:
             return
         for label, target, key in (
             ("First", 1, None),
-            ("← Previous", page - 1, "Left"),
-            ("Next →", page + 1, "Right"),
+            ("Previous", page - 1, "Left"),
+            ("Next", page + 1, "Right"),
             ("Last", last, None),
         ):
             st.button(
