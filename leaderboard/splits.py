@@ -72,34 +72,21 @@ class ArmSplit:
             "agent": self.arm,
             "version": self.version,
             "base": self.base,
-            "gain": self.gain and figures(self.gain),
+            "gain": self.gain and self.gain.to_json(),
             "gain_by_buyer": {
-                buyer: figures(gain) | {"adjusted_p": self.gain_by_buyer_adjusted_p[buyer]}
+                buyer: gain.to_json() | {"adjusted_p": self.gain_by_buyer_adjusted_p[buyer]}
                 for buyer, gain in self.gain_by_buyer.items()
             },
-            "split": {label: figures(split) for label, split in self.split.items()},
-            "base_split": {label: figures(split) for label, split in self.base_split.items()},
+            "split": {label: split.to_json() for label, split in self.split.items()},
+            "base_split": {label: split.to_json() for label, split in self.base_split.items()},
             "moved": {
-                label: figures(moved) | {"adjusted_p": self.moved_adjusted_p[label]}
+                label: moved.to_json() | {"adjusted_p": self.moved_adjusted_p[label]}
                 for label, moved in self.moved.items()
             },
             "alarm": self.alarm,
             "why": self.why,
             "general": self.general,
         }
-
-
-def figures(found: Estimate) -> dict[str, Any]:
-    """Return an estimate as JSON prints it; `low`, `high`, `p` are null where there is no interval."""
-    low, high = found.interval() or (None, None)
-    return {
-        "value": found.value,
-        "low": low,
-        "high": high,
-        "p": found.p,
-        "clusters": found.clusters,
-        "cells": found.cells,
-    }
 
 
 def splits(results: Results) -> list[ArmSplit]:
