@@ -25,6 +25,7 @@ VIEWS = {
     "board": View("standings", "Board"),
     "matches": View("matches", "Matches"),
     "match": View("match", None),
+    "reading": View("reading", "How to read this"),
 }
 
 

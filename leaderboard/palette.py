@@ -6,6 +6,10 @@ Colours are Okabe and Ito's (2008) without black, which dark pages swallow.
 SELLER = "#0072B2"
 BUYER = "#D55E00"
 ANCHOR = "#8A8A8A"
+QUIET = "#808080"
+"""Words beside a figure, on light and on dark."""
+PASS, FAIL, NOT_JUDGED = "#009E73", "#D55E00", "#8A8A8A"
+"""Guards; their marks differ in form as well."""
 _COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#0072B2")
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
 _GLYPHS = "●■◆▲▼✚▶"

@@ -167,6 +167,37 @@ def choose(
     )
 
 
+def choose_many(label: str, options: Sequence[str], parameter: str, every: str) -> tuple[str, ...]:
+    """Let the reader choose several; the address carries them, by commas; its absence is none of them.
+
+    `every` is what stands in the empty box. Raises UserError where the address asks for an option that
+    there is not.
+    """
+    given = st.query_params.get(parameter, "")
+    current = tuple(dict.fromkeys(filter(None, given.split(","))))
+    if strangers := [name for name in current if name not in options]:
+        raise UserError(f"the address asks for {parameter} {strangers[0]!r}, which is not here")
+    key = f"{parameter}={given}"
+    st.multiselect(
+        label,
+        options,
+        default=current,
+        placeholder=every,
+        key=key,
+        on_change=_address_lists,
+        args=(key, parameter),
+    )
+    return current
+
+
+def _address_lists(key: str, parameter: str) -> None:
+    st.query_params.pop("page", None)
+    if picked := st.session_state[key]:
+        st.query_params[parameter] = ",".join(picked)
+    else:
+        st.query_params.pop(parameter, None)
+
+
 def _address_follows(key: str, parameter: str, absent: str) -> None:
     picked = st.session_state[key]
     st.query_params.pop("page", None)

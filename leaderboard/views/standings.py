@@ -1,11 +1,16 @@
 """The board: figure and table."""
 
+from dataclasses import replace
+
 import streamlit as st
 
-from arena.store import Store, StoredDesign
-from leaderboard import figures, markup, wording
-from leaderboard.board import Board, Panel, Row
-from leaderboard.views import common
+from arena.results import Results
+from leaderboard import board_figure, board_table, markup, signs, wording
+from leaderboard.badges import badges
+from leaderboard.board import Board, Panel, Row, board
+from leaderboard.chosen import part
+from leaderboard.verdicts import Verdict, to_json, verdicts
+from leaderboard.views import common, filters, head
 from scenarios.scenario import Role
 
 ANCHORS = ("hardliner", "linear", "random", "accept_first", "walk_away")
@@ -14,52 +19,72 @@ ANCHORS = ("hardliner", "linear", "random", "accept_first", "walk_away")
 def show() -> None:
     """Draw the board that the address names."""
     store = common.open_store()
-    left, middle, right = st.columns([5, 2, 2])
-    with left:
-        stored = common.chosen_design(store)
-    with middle:
-        role = Role(common.choose("Board of", [r.value for r in Role], "role", _ROLES))
-    held_out = [domain.name for domain in stored.design.domains if domain.held_out]
-    with right:
-        panels = ["open", "held_out"] if held_out else ["open"]
-        panel = common.choose("Domains", panels, "panel", _PANELS)
-    board = common.board_of(store, stored, role)
-    _head(store, stored, board, panel)
-    lines = [(row, found) for row in board.rows if (found := _panel(row, panel)) is not None]
-    _figure(board, lines)
-    st.html(markup.board_table(board, lines, common.database() or ""))
-    if panel == "open" and lines:
-        st.caption(wording.conduct_title(board))
-        st.html(markup.conduct_table(board, lines))
-    _notes(board, lines)
+    stored, agents, choice = filters.choices(store)
+    whole = common.board_of(store, stored, choice.role)
+    head.show(store, stored, whole)
+    arguments = (choice.role, choice.domains, choice.opener)
+    found = common.computed(_board, store, stored, *arguments) if choice.recomputed else whole
+    said = common.computed(_verdicts, store, stored, *arguments)
+    lines = [
+        (row, panel)
+        for row in found.rows
+        if (panel := _panel(row, choice.panel)) is not None and choice.shows(agents[row.player.version])
+    ]
+    _scope(found, choice, hidden=len(found.rows) - len(lines))
+    if not lines:
+        st.info("No agent of this design fits these filters: choose every kind and every family.")
+        return
+    marks = badges(stored.design, store.audits())
+    shown = board_table.Table(found, lines, said, marks, common.database() or "")
+    _draw(shown)
+    versions = {row.player.version for row, _ in lines}
+    rows = [row for row in to_json(found, said, marks) if row["version"] in versions]
+    common.download("the board", rows, f"board-{stored.design.hash}")
+    if choice.panel == "open":
+        st.caption(wording.conduct_title(found))
+        st.html(board_table.conduct_table(found, lines))
+    _notes(shown)
 
 
-_ROLES = {"seller": "sellers", "buyer": "buyers"}
-_PANELS = {"open": "open domains", "held_out": "held-out domains"}
+def _board(results: Results, role: Role, domains: tuple[str, ...], opener: Role | None) -> Board:
+    """Return the board of a part of the results; its links lead to the whole design."""
+    return replace(board(part(results, domains, opener), role), design=results.design)
+
+
+def _verdicts(
+    results: Results, role: Role, domains: tuple[str, ...], opener: Role | None
+) -> dict[str, Verdict]:
+    why = "a part of the design that nobody declared" if domains or opener else ""
+    return verdicts(part(results, domains, opener), role, why)
 
 
 def _panel(row: Row, panel: str) -> Panel | None:
     return row.open if panel == "open" else row.held_out
 
 
-def _head(store: Store, stored: StoredDesign, board: Board, panel: str) -> None:
-    domains = board.open_domains if panel == "open" else board.held_out_domains
-    design = stored.design
-    st.markdown(
-        f"**Design `{design.hash}`**, frozen {markup.plain(wording.when(stored.created_at))} · "
-        f"{len(design.sellers)} sellers, {len(design.buyers)} buyers, {design.scenarios} scenarios a "
-        f"domain · **{markup.plain(wording.progress(board))}**"
-    )
-    apart = "" if panel == "open" else "Held out, reported apart: "
+def _scope(found: Board, choice: filters.Choice, hidden: int) -> None:
+    """Say which domains the scores are over, and what the filters did."""
+    domains = found.open_domains if choice.panel == "open" else found.held_out_domains
+    apart = "" if choice.panel == "open" else "Held out, reported apart: "
     st.caption(apart + markup.plain(", ".join(domains) or "no domain"))
-    if not board.matches:
-        st.info(f"Nothing is played yet. To play it: `{wording.fill_command(board, common.database())}`")
+    if choice.recomputed:
+        opener = f", the {choice.opener.value} opening" if choice.opener else ""
+        st.info(
+            f"Filtered: scores, ranks and verdicts are recomputed over {len(domains)} "
+            f"{'domain' if len(domains) == 1 else 'domains'}{opener}. Nobody declared this part before "
+            "play, so all of it is exploratory."
+        )
+    if hidden:
+        st.caption(f"{wording.counted(hidden, 'agent')} hidden by the filters; ranks count them all.")
 
 
-def _figure(board: Board, lines: list[tuple[Row, Panel]]) -> None:
-    figure = figures.board_figure(board, lines, _anchors())
+def _draw(shown: board_table.Table) -> None:
+    figure = board_figure.board_figure(shown.board, shown.lines, _anchors(), shown.verdicts)
     if figure is not None:
-        st.altair_chart(figure, width="stretch")
+        with st.container(key="ba-figure"):
+            st.altair_chart(figure, width="stretch")
+        st.html(f'<div class="ba-note">{markup.text(board_figure.reading(shown.trained))}</div>')
+    st.html(board_table.board_table(shown))
 
 
 def _anchors() -> set[str]:
@@ -69,15 +94,18 @@ def _anchors() -> set[str]:
     return {spec_of(name).version for name in ANCHORS}
 
 
-def _notes(board: Board, lines: list[tuple[Row, Panel]]) -> None:
-    shown = [score for _, p in lines for score in (p.pooled, *p.by_opponent.values())]
+def _notes(shown: board_table.Table) -> None:
+    scores = [score for _, p in shown.lines for score in (p.pooled, *p.by_opponent.values())]
     notes = [
         "Score: the mean over opponents of the mean over domains of an agent's own utility. Intervals: "
         "95%, t, by scenario as cluster within domain. Rank: the places that 95% confidence leaves.",
-        *wording.notes(shown),
+        *wording.notes(scores),
     ]
-    if any(row.self_play for row in board.rows):
+    if shown.judged:
+        notes.append(signs.LEGEND)
+    if any(row.self_play for row, _ in shown.lines):
         notes.append("* against itself.")
-    if (line := wording.infeasible(board)) is not None:
+    if (line := wording.infeasible(shown.board)) is not None:
         notes.append(line)
-    st.html(f'<div class="ba-note">{"<br>".join(map(markup.text, notes))}</div>')
+    link = markup.link("How to read this", "reading", design=shown.board.design.hash)
+    st.html(f'<div class="ba-note">{"<br>".join(map(markup.text, notes))}<br>{link}</div>')

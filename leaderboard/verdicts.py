@@ -1,0 +1,147 @@
+"""What a board says of an agent beside its score: gain over base, split, guards, conduct, cost."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from arena.analysis import Analysis, Contrast
+from arena.results import Results
+from leaderboard.badges import Badge
+from leaderboard.board import Board
+from leaderboard.cells import CellTable, tabulate
+from leaderboard.contrasts import Comparison, compare, family
+from leaderboard.guards import Guard, guards
+from leaderboard.rates import Rate, mean, rate
+from leaderboard.splits import ArmSplit, splits
+from leaderboard.statistic import Cells, Estimate
+from scenarios.scenario import Role
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One agent, over open domains. Buyers have no gain, split or guards; a gain needs a base."""
+
+    gain: Comparison | None
+    """Over its base, as the design declares it; exploratory where the family does not hold it."""
+    split: ArmSplit | None
+    guards: tuple[Guard, ...]
+    deals: Rate
+    """Agreements over scored matches."""
+    faulty: Rate
+    """Turns with a faulty answer, over turns."""
+    cost: Estimate
+    """US dollars of its own a match, over the matches whose cost is known; no value where none is."""
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the pooling alarm is raised."""
+        return self.split is not None and self.split.alarm
+
+
+def verdicts(results: Results, role: Role = Role.SELLER, exploratory: str = "") -> dict[str, Verdict]:
+    """Return what is said of every agent that plays `role`, by version.
+
+    `exploratory` says why nothing here is confirmatory, where the results are a part of a design's.
+    """
+    players = results.design.sellers if role is Role.SELLER else results.design.buyers
+    if role is Role.SELLER:
+        gains = _gains(results)
+        if exploratory:
+            gains = {
+                arm: replace(gain, confirmatory=False, why=exploratory) for arm, gain in gains.items()
+            }
+        found = splits(results)
+        moved = {split.version: split for split in found}
+        judged = guards(results, found)
+    else:
+        gains, moved, judged = {}, {}, {}
+    names = results.design.names(role)
+    table = tabulate(results, role)
+    return {
+        player.version: Verdict(
+            gains.get(player.version),
+            moved.get(player.version),
+            judged.get(names[player.version], ()),
+            **_conduct(results, table, arm, role),
+        )
+        for arm, player in enumerate(players)
+    }
+
+
+def _gains(results: Results) -> dict[str, Comparison]:
+    """Return every arm's gain over its base: from the declared family where it is in there."""
+    analysis = results.design.analysis or Analysis()
+    declared = {(one.contrast.plus, one.contrast.minus): one for one in family(results)}
+    return {
+        arm: declared.get(((arm,), (base,))) or compare(results, Contrast(plus=(arm,), minus=(base,)))
+        for arm, base in analysis.bases.items()
+    }
+
+
+def _conduct(results: Results, table: CellTable, arm: int, role: Role) -> dict[str, Any]:
+    side = list(Role).index(role)
+    open_D = np.array([not domain.held_out for domain in results.design.domains])
+    measures_M = results.measures_M
+    turns = table.of(arm, measures_M["turns"][:, side])
+    cost = table.of(arm, results.cost_M_R[:, side])
+    known_M = np.isfinite(cost.y_M)
+    return {
+        "deals": rate(table.of(arm, results.deal_M), in_score_D=open_D),
+        "faulty": rate(table.of(arm, measures_M["faulty_turns"][:, side]), turns.y_M, open_D),
+        "cost": mean(
+            Cells(
+                cost.y_M[known_M], cost.buyer_M[known_M], cost.domain_M[known_M], cost.cluster_M[known_M]
+            ),
+            open_D,
+        ),
+    }
+
+
+def to_json(
+    board: Board, found: Mapping[str, Verdict], badges: Mapping[str, tuple[Badge, ...]]
+) -> list[dict[str, Any]]:
+    """Return the rows as `arena standings --json` prints them; `badges` by the buyer's name."""
+    rows = []
+    for row, plain in zip(board.rows, board.to_json(), strict=True):
+        verdict = found[row.player.version]
+        split = verdict.split
+        rows.append(
+            plain
+            | {
+                "missing": row.planned - row.matches,
+                "bounds": row.bounds and dict(zip(("low", "high"), row.bounds, strict=True)),
+                "gain": verdict.gain and _gain_json(verdict),
+                "split_moved": None if split is None or not split.moved else split.to_json()["moved"],
+                "alarm": None if split is None or split.base is None else split.alarm,
+                "general": None if split is None or split.base is None else split.general,
+                "guards": [guard.to_json() for guard in verdict.guards],
+                "deals": asdict(verdict.deals),
+                "faulty_turns": asdict(verdict.faulty),
+                "cost_usd": verdict.cost.to_json() | {"p": None} if verdict.cost.cells else None,
+                "badges": {
+                    name: [badge.name for badge in badges.get(name, ())] for name in board.opponents
+                },
+            }
+        )
+    return rows
+
+
+def _gain_json(verdict: Verdict) -> dict[str, Any]:
+    gain, split = verdict.gain, verdict.split
+    assert gain is not None
+    low, high = gain.interval or (None, None)
+    return {
+        "base": None if split is None else split.base,
+        "value": gain.estimate.value,
+        "low": low,
+        "high": high,
+        "p": gain.p,
+        "adjusted_p": gain.adjusted_p,
+        "confirmatory": gain.confirmatory,
+        "why_exploratory": gain.why,
+        "clusters": gain.estimate.clusters,
+        "cells": gain.cells,
+        "dropped": gain.dropped,
+    }

@@ -1,0 +1,88 @@
+"""The board's filters: which domains, which opener, which sellers. The address carries them all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from arena.store import Store, StoredDesign
+from leaderboard.known import Kind, Known, known
+from leaderboard.views import common
+from scenarios.scenario import Role
+
+_ANY = ""
+_PANELS = {"open": "open domains", "held_out": "held-out domains"}
+_OPENERS = {_ANY: "either side"} | {role.value: f"the {role.value}" for role in Role}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the reader chose to see."""
+
+    role: Role
+    panel: str
+    """open or held_out."""
+    domains: tuple[str, ...]
+    """Names; none: all of the panel's."""
+    opener: Role | None
+    kind: str
+    """A :class:`Kind`, or nothing."""
+    family: str
+    """A base family, or nothing."""
+
+    @property
+    def recomputed(self) -> bool:
+        """Whether scores and ranks are over a part of the design: what they say is exploratory."""
+        return bool(self.domains) or self.opener is not None
+
+    def shows(self, agent: Known) -> bool:
+        """Return whether an agent's row is shown; its figures do not depend on it."""
+        return self.kind in (_ANY, agent.kind) and self.family in (_ANY, agent.base_family)
+
+
+def choices(store: Store) -> tuple[StoredDesign, dict[str, Known], Choice]:
+    """Draw the controls. Returns the design, what is known of its agents by version, and the choice.
+
+    Raises UserError where the address asks for what is not there.
+    """
+    left, middle, right = st.columns([5, 2, 2])
+    with left:
+        stored = common.chosen_design(store)
+    with middle:
+        role = Role(common.choose("Board of", [r.value for r in Role], "role", _plural()))
+    design = stored.design
+    with right:
+        panels = ["open", "held_out"] if any(d.held_out for d in design.domains) else ["open"]
+        panel = common.choose("Panel", panels, "panel", _PANELS)
+    agents = _known(store, store.address, design.hash, store.revision())
+    side = design.sellers if role is Role.SELLER else design.buyers
+    shown = [agents[player.version] for player in side]
+    names = [d.name for d in design.domains if d.held_out == (panel == "held_out")]
+    first, second, third, fourth = st.columns([4, 2, 2, 2])
+    with first:
+        domains = common.choose_many("Domains", names, "domains", "all of this panel")
+    with second:
+        opener = common.choose("First turn", list(_OPENERS), "opener", _OPENERS)
+    with third:
+        kinds = [kind.value for kind in Kind if any(agent.kind is kind for agent in shown)]
+        kind = common.choose("Kind", [_ANY, *kinds], "kind", {_ANY: "every kind"})
+    with fourth:
+        family = common.choose(
+            "Base family", [_ANY, *_families(shown)], "family", {_ANY: "every family"}
+        )
+    return stored, agents, Choice(role, panel, domains, Role(opener) if opener else None, kind, family)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _known(_store: Store, address: str, design: str, revision: int) -> dict[str, Known]:
+    found = _store.design(design).design
+    specs = {player.version: _store.spec(player.version) for player in found.players()}
+    return known(found, {v: spec for v, spec in specs.items() if spec}, _store.registrations())
+
+
+def _families(shown: Sequence[Known]) -> list[str]:
+    return sorted({agent.base_family for agent in shown if agent.base_family})
+
+
+def _plural() -> dict[str, str]:
+    return {role.value: f"{role.value}s" for role in Role}

@@ -1,0 +1,91 @@
+"""What stands above a board: the design, what departed from it, how far play has come, and how fast."""
+
+from datetime import UTC, datetime, timedelta
+
+import streamlit as st
+
+from arena.deviations import tried
+from arena.schedule import planned
+from arena.store import Pace, Store, StoredDesign
+from leaderboard import markup, wording
+from leaderboard.board import Board
+from leaderboard.views import common
+
+WINDOW = timedelta(minutes=10)
+"""Play counts as running while the last match began no longer ago than this; the rate is over it."""
+EVERY = "10s"
+"""How often an open page asks whether the record has changed."""
+
+
+def show(store: Store, stored: StoredDesign, board: Board) -> None:
+    """Draw the head; while the page is open it follows the record."""
+    design = stored.design
+    departed = store.deviations(design.hash)
+    link = markup.link(wording.counted(len(departed), "deviation"), "designs", design=design.hash)
+    counts = (
+        f"{wording.counted(len(design.sellers), 'seller')}, "
+        f"{wording.counted(len(design.buyers), 'buyer')}, {design.scenarios:,} scenarios a domain"
+    )
+    st.html(
+        f"<div><b>Design <code>{design.hash}</code></b>, frozen "
+        f"{markup.text(wording.when(stored.created_at))} · {link} · {counts}"
+        f"<br><b>{markup.text(wording.progress(board))}</b>{_tried(store, stored)}</div>"
+    )
+    if not board.matches:
+        command = wording.fill_command(board, common.database())
+        st.info(f"Nothing is played yet. To play it: `{command}`")
+    st.fragment(_follow, run_every=EVERY)(store, stored, store.revision())
+
+
+def _tried(store: Store, stored: StoredDesign) -> str:
+    """Say of how many arms those of this design are the shown ones, over all designs of the record."""
+    analysis = stored.design.analysis
+    if analysis is None or not analysis.bases:
+        return ""
+    every = [other.design for other in store.designs()]
+    names = {player.version: player.name for player in stored.design.sellers}
+    said = []
+    for base in dict.fromkeys(analysis.bases.values()):
+        shown = sum(other == base for other in analysis.bases.values())
+        said.append(f"{shown} of {tried(every, base)} arms tried from {names[base]}")
+    return f"<br>{markup.text('; '.join(said))}"
+
+
+def _follow(store: Store, stored: StoredDesign, drawn: int) -> None:
+    """Say how fast play runs, and draw the page again once the record has changed."""
+    if store.revision() != drawn:
+        st.rerun(scope="app")
+    now = datetime.now(UTC)
+    found = _pace(store, store.address, stored.design.hash, drawn)
+    if (line := running(found, planned(stored.design), now)) is not None:
+        st.markdown(f":material/play_circle: **{line}**")
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _pace(_store: Store, address: str, design: str, revision: int) -> Pace:
+    return _store.pace(_store.design(design).design, datetime.now(UTC) - WINDOW)
+
+
+def running(found: Pace, planned: int, now: datetime) -> str | None:
+    """Return the rate of play and the time left, as far as the last minutes tell; None where no match
+    began in WINDOW before `now`, or nothing is left to play."""
+    left = planned - found.scored
+    if found.last is None or found.first is None or left <= 0:
+        return None
+    first, last = (datetime.fromisoformat(time) for time in (found.first, found.last))
+    if now - last > WINDOW:
+        return None
+    minutes = (last - first).total_seconds() / 60
+    if found.recent < 2 or minutes <= 0:
+        return f"Running: {left:,} matches left."
+    rate = (found.recent - 1) / minutes
+    return f"Running: {rate:,.0f} matches a minute, {left:,} left, about {_span(left / rate)} to go."
+
+
+def _span(minutes: float) -> str:
+    if minutes < 1:
+        return "a minute"
+    if minutes < 90:
+        return wording.counted(round(minutes), "minute")
+    hours = minutes / 60
+    return wording.counted(round(hours), "hour") if hours < 48 else f"{hours / 24:.0f} days"
