@@ -15,6 +15,7 @@ from leaderboard.statistic import (
     IntArray,
     bounds,
     buyer_weights,
+    complete_weights,
     estimate,
     score_weights,
 )
@@ -247,6 +248,7 @@ def _conduct(sides: _Sides, arm: int) -> Conduct:
     open_D = ~sides.held_D
     weight_O_D = score_weights(len(sides.against), open_D)
     opened = {role: sides.table.opened(arm, role) for role in Role}
+    held = sides.table.held(arm)
     return Conduct(
         by_opener={
             role: estimate(found, weight_O_D) for role, found in opened.items() if len(found.y_M)
@@ -254,16 +256,8 @@ def _conduct(sides: _Sides, arm: int) -> Conduct:
         faults=int(sides.faults_A_D[arm][open_D].sum()),
         forfeits=int(sides.forfeits_A_D[arm][open_D].sum()),
         opponents_forfeits=int(sides.opponents_forfeits_A_D[arm][open_D].sum()),
-        held=_held(sides.table.held(arm), open_D, len(sides.against)),
+        held=estimate(held, complete_weights(held, len(sides.against), open_D)),
     )
-
-
-def _held(cells: Cells, open_D: BoolArray, opponents: int) -> Estimate:
-    left_O_D = np.zeros((opponents, len(open_D)), bool)
-    left_O_D[cells.buyer_M, cells.domain_M] = True
-    whole_O: BoolArray = np.all(left_O_D | ~open_D, axis=1)
-    weight_O_D = score_weights(max(int(whole_O.sum()), 1), open_D)[0] * whole_O[:, None]
-    return estimate(cells, weight_O_D)
 
 
 def _can_rank(row: Row, planned_O_D: IntArray) -> bool:

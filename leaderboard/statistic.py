@@ -134,6 +134,20 @@ def buyer_weights(buyer: int, buyers: int, in_score_D: NDArray[np.bool_]) -> Flo
     return weight_B_D
 
 
+def complete_weights(cells: Cells, buyers: int, in_score_D: NDArray[np.bool_]) -> FloatArray:
+    """Return the weights, shape (B, D), of the score over those buyers who have a cell in every domain.
+
+    For scores over a part of the cells, which may leave a buyer without any in some domain. All 0 where
+    no buyer has; :func:`estimate` then has no value.
+    """
+    has_B_D = np.zeros((buyers, len(in_score_D)), bool)
+    has_B_D[cells.buyer_M, cells.domain_M] = True
+    whole_B = np.all(has_B_D | ~in_score_D, axis=1)
+    weight_B_D = score_weights(buyers, in_score_D) * buyers / max(int(whole_B.sum()), 1)
+    weight_B_D[~whole_B] = 0
+    return weight_B_D
+
+
 def estimate(cells: Cells, weight_B_D: FloatArray) -> Estimate:
     """Estimate sum_bd w_bd ybar_bd with its clustered standard error.
 
