@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from shlex import quote
 
+from arena.results import Results
 from leaderboard.board import Board, Row
 from leaderboard.statistic import FEW_CLUSTERS, Estimate
 from scenarios.scenario import Role
@@ -51,10 +52,13 @@ def signed_interval(found: tuple[float, float] | None) -> str:
 
 
 def p_value(p: float | None, name: str = "p") -> str:
-    """Return ``p = 0.012`` or ``p < 0.001``, whatever p is called; of none, a dash."""
+    """Return ``p = 0.012`` or ``p < 0.001``, whatever p is called; of none, a dash. Without a name, as in
+    a column headed p: ``0.012`` or ``< 0.001``."""
     if p is None:
         return NONE
-    return f"{name} < 0.001" if p < 0.001 else f"{name} = {p:.3f}"
+    if p < 0.001:
+        return f"{name} < 0.001".lstrip()
+    return f"{name} = {p:.3f}" if name else f"{p:.3f}"
 
 
 def share_interval(low: float | None, high: float | None) -> str:
@@ -133,6 +137,19 @@ def progress(board: Board) -> str:
         f"{board.matches:,} of {board.planned:,} matches scored, "
         f"{board.void:,} void ({share:.1%} of those tried)"
     )
+
+
+def caveats(results: Results) -> list[str]:
+    """Say what of a design's results was not declared before play, or not played after its freeze."""
+    found = []
+    if results.design.analysis is None:
+        found.append(
+            "Nothing was declared before play: all of this is exploratory, limits are defaults."
+        )
+    if stale := int((~results.fresh_M).sum()):
+        share = f"{stale:,} of {len(results.fresh_M):,} matches"
+        found.append(f"{share} began before the design was frozen: what rests on them is exploratory.")
+    return found
 
 
 def infeasible(board: Board) -> str | None:
