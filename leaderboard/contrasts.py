@@ -7,6 +7,7 @@ is the declared one, whatever was asked for; the held-out domains have the same 
 their own.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,8 +85,38 @@ class Comparison(Panel):
     """Over the open domains without this one; empty where there is only one."""
     held_out: Panel | None
     """None where the design holds no domain out. Its domains are in no other figure."""
-    advice: str
-    """How many more scenarios or replicates would settle it, or that it is not worth settling."""
+    components: power.Components | None
+    """None where there is no interval."""
+    scenarios: int
+    """Planned a domain."""
+    replicates: int | None
+    """Planned a cell; None where another replicate could not differ."""
+    tests: int
+    """The size of the family that it is in; 1 outside."""
+
+    def estimates(self) -> list[Estimate]:
+        """Return every estimate of the comparison, held-out domains included."""
+        parts = (self.by_buyer, self.by_domain, self.leave_one_out)
+        apart = [] if self.held_out is None else [self.held_out.estimate]
+        return [self.estimate, *(one for part in parts for one in part.values()), *apart]
+
+    def needs(self, effect: float | None = None, chance: float = power.POWER) -> power.Needs | None:
+        """Return how much more detects `effect` (None: the difference seen) with this power; in a family
+        at Holm's first and strictest step. None where there is no interval."""
+        effect = self.estimate.value if effect is None else effect
+        if self.components is None or effect is None:
+            return None
+        level = 1 - (1 - LEVEL) / self.tests
+        return power.needs(self.components, effect, self.replicates, chance, level)
+
+    @property
+    def advice(self) -> str:
+        """How many more scenarios or replicates would settle it, or that it is not worth settling; empty
+        where there is no interval."""
+        found = self.needs()
+        if found is None:
+            return ""
+        return power.advice(found, self.detectable, self.scenarios, self.replicates)
 
 
 def compare(results: Results, contrast: Contrast, role: Role = Role.SELLER) -> Comparison:
@@ -93,13 +124,26 @@ def compare(results: Results, contrast: Contrast, role: Role = Role.SELLER) -> C
 
     Raises UserError where the contrast names an agent that the design does not have on that side.
     """
-    return _compared(_Ground.of(results, role), [contrast])[0]
+    return compare_all(results, [contrast], role)[0]
 
 
 def family(results: Results) -> list[Comparison]:
     """Return the contrasts that the design declares, in its order; none where it declares none."""
-    ground = _Ground.of(results, Role.SELLER)
-    return _compared(ground, ground.family)
+    declared = results.design.analysis
+    return [] if declared is None else compare_all(results, declared.contrasts)
+
+
+def compare_all(
+    results: Results, contrasts: Sequence[Contrast], role: Role = Role.SELLER
+) -> list[Comparison]:
+    """Return :func:`compare` of each of `contrasts`, on bootstrap draws that all share."""
+    ground = _Ground.of(results, role)
+    cells = [ground.cells(contrast) for contrast in contrasts]
+    pooled = _panels(ground, contrasts, cells, ~ground.held_D)
+    apart: Sequence[Panel | None] = [None] * len(contrasts)
+    if ground.held_D.any():
+        apart = _panels(ground, contrasts, cells, ground.held_D)
+    return [_comparison(ground, *found) for found in zip(contrasts, cells, pooled, apart, strict=True)]
 
 
 def pair(results: Results, name_a: str, name_b: str, role: Role = Role.SELLER) -> Comparison:
@@ -111,6 +155,23 @@ def pair(results: Results, name_a: str, name_b: str, role: Role = Role.SELLER) -
     if a == b:
         raise UserError(f"{name_a} against itself is no contrast: name two different {role.value}s")
     return compare(results, Contrast(plus=(a,), minus=(b,)), role)
+
+
+def gains(
+    results: Results, first: tuple[str, str], second: tuple[str, str], role: Role = Role.SELLER
+) -> Comparison:
+    """Return the difference of two gains, each (agent, base), by names as in :func:`pair`.
+
+    Over one base it is the contrast of the agents alone. Raises UserError where nothing is left of it.
+    """
+    (a, base_a), (b, base_b) = (
+        [version_of(results, name, role) for name in names] for names in (first, second)
+    )
+    plus, minus = Counter((a, base_b)), Counter((base_a, b))
+    kept, taken = (tuple((one - other).elements()) for one, other in ((plus, minus), (minus, plus)))
+    if not kept:
+        raise UserError(f"the gains of {first[0]} and {second[0]} are one and the same difference")
+    return compare(results, Contrast(plus=kept, minus=taken), role)
 
 
 def version_of(results: Results, name: str, role: Role = Role.SELLER) -> str:
@@ -196,16 +257,6 @@ class _Ground:
         return None if certain else self.results.design.replicates
 
 
-def _compared(ground: _Ground, contrasts: Sequence[Contrast]) -> list[Comparison]:
-    """Return the contrasts, over open domains and over those held out."""
-    cells = [ground.cells(contrast) for contrast in contrasts]
-    pooled = _panels(ground, contrasts, cells, ~ground.held_D)
-    apart: Sequence[Panel | None] = [None] * len(contrasts)
-    if ground.held_D.any():
-        apart = _panels(ground, contrasts, cells, ground.held_D)
-    return [_comparison(ground, *found) for found in zip(contrasts, cells, pooled, apart, strict=True)]
-
-
 def _panels(
     ground: _Ground, contrasts: Sequence[Contrast], cells: Sequence[Cells], in_score_D: BoolArray
 ) -> list[Panel]:
@@ -278,7 +329,10 @@ def _comparison(
             if len(single) > 1
         },
         held_out=held_out,
-        advice=_advice(ground, contrast, cells, pooled),
+        components=power.components(cells, ground.weights(open_D)),
+        scenarios=design.scenarios,
+        replicates=ground.replicates(contrast),
+        tests=1 if pooled.adjusted_p is None else len(ground.family),
     )
 
 
@@ -286,17 +340,3 @@ def _mde(whole: Estimate) -> float | None:
     if whole.problem is not None or whole.se is None:
         return None
     return power.detectable(whole.se, whole.df)
-
-
-def _advice(ground: _Ground, contrast: Contrast, cells: Cells, pooled: Panel) -> str:
-    """Say what would settle a difference as large as the one seen; in a family at Holm's first step,
-    the strictest."""
-    found = power.components(cells, ground.weights(~ground.held_D))
-    effect = pooled.estimate.value
-    if found is None or effect is None:
-        return ""
-    tests = 1 if pooled.adjusted_p is None else len(ground.family)
-    replicates = ground.replicates(contrast)
-    more = power.needs(found, effect, replicates, level=1 - (1 - LEVEL) / tests)
-    now = ground.results.design.scenarios
-    return power.advice(more, pooled.detectable, now, replicates)
