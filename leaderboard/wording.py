@@ -52,8 +52,8 @@ def signed_interval(found: tuple[float, float] | None) -> str:
 
 
 def p_value(p: float | None, name: str = "p") -> str:
-    """Return ``p = 0.012`` or ``p < 0.001``, whatever p is called; of none, a dash. Without a name, as in
-    a column headed p: ``0.012`` or ``< 0.001``."""
+    """Return ``p = 0.012`` or ``p < 0.001``, whatever p is called; of none, a dash. Without a name, as
+    in a column headed p: ``0.012`` or ``< 0.001``."""
     if p is None:
         return NONE
     if p < 0.001:
@@ -144,7 +144,7 @@ def caveats(results: Results) -> list[str]:
     found = []
     if results.design.analysis is None:
         found.append(
-            "Nothing was declared before play: all of this is exploratory, limits are defaults."
+            "Nothing was declared before play: all is exploratory, and limits are the defaults."
         )
     if stale := int((~results.fresh_M).sum()):
         share = f"{stale:,} of {len(results.fresh_M):,} matches"
