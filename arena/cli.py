@@ -9,9 +9,11 @@ from typer.core import TyperGroup
 
 from arena.commands.agents import agents
 from arena.commands.check import check
+from arena.commands.compare import compare
 from arena.commands.designs import designs
 from arena.commands.leaderboard import leaderboard
 from arena.commands.matches import matches
+from arena.commands.power import power
 from arena.commands.prompt import prompt_app
 from arena.commands.register import register
 from arena.commands.run_tournament import run_tournament
@@ -75,8 +77,10 @@ app.command(rich_help_panel=AGENTS)(agents)
 app.command(rich_help_panel=AGENTS)(check)
 app.command(rich_help_panel=AGENTS)(withdraw)
 app.command("run-tournament", rich_help_panel=TOURNAMENTS)(run_tournament)
+app.command(rich_help_panel=TOURNAMENTS)(power)
 app.command(rich_help_panel=TOURNAMENTS)(designs)
 app.command(rich_help_panel=RECORD)(standings)
+app.command(rich_help_panel=RECORD)(compare)
 app.command(rich_help_panel=RECORD)(leaderboard)
 app.command(rich_help_panel=RECORD)(matches)
 app.command(rich_help_panel=RECORD)(show)
