@@ -24,7 +24,7 @@ def utility_plane(replay: Replay) -> alt.LayerChart | alt.FacetChart:
         .mark_line(color=palette.ANCHOR, opacity=0.7, strokeWidth=2)
         .encode(**axes, order="buyer:Q"),
         *_walk_away(replay),
-        *(_offers(replay, role, axes) for role in Role),
+        *(_offers(replay, role, axes) for role in Role if replay.offers),
         *_named(replay, axes),
     ]
     return alt.layer(*layers).properties(height=420)
@@ -77,7 +77,7 @@ def _named(replay: Replay, axes: Mapping[str, Any]) -> list[Any]:
     if not rows:
         return []
     names = list(replay.named_points)
-    legend = alt.Legend(orient="top", title=None)
+    legend = alt.Legend(orient="top", title=None, columns=3)
     encoding: dict[str, Any] = {
         "shape": alt.Shape(
             "name:N", legend=legend, scale=alt.Scale(domain=names, range=[_SHAPES[n] for n in names])
@@ -90,5 +90,19 @@ def _named(replay: Replay, axes: Mapping[str, Any]) -> list[Any]:
     return [chart.encode(**axes, **encoding, tooltip=["name", *_WORTH])]
 
 
-_SHAPES = {"Nash": "diamond", "Kalai-Smorodinsky": "square", "deal": "circle"}
-_COLOURS = {"Nash": "#CC79A7", "Kalai-Smorodinsky": "#009E73", "deal": "#D0A000"}
+_SHAPES = {
+    "Nash": "diamond",
+    "Kalai": "triangle-up",
+    "Kalai-Smorodinsky": "square",
+    "utilitarian": "triangle-down",
+    "default": "cross",
+    "deal": "circle",
+}
+_COLOURS = {
+    "Nash": "#CC79A7",
+    "Kalai": "#56B4E9",
+    "Kalai-Smorodinsky": "#009E73",
+    "utilitarian": "#E69F00",
+    "default": "#8A8A8A",
+    "deal": "#D0A000",
+}

@@ -1,6 +1,7 @@
 """What a domain's draws come out as: kinds, acceptable shares, defaults and limits, measured."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from statistics import fmean
@@ -61,12 +62,18 @@ def survey(domain: Domain, draws: int = 64, split: Split = Split.EVAL) -> Survey
             failures.append(index)
             if not drawn and len(failures) == min(draws, HOPELESS):
                 raise
+    return summed(domain, drawn, failures)
+
+
+def summed(domain: Domain, drawn: Sequence[Scenario], failures: Sequence[int] = ()) -> Survey:
+    """Sum up scenarios of a domain, at least one, each with a zone of agreement; `failures` are the
+    indices that could not be drawn."""
     counts = [Counter(scenario.kinds) for scenario in drawn]
     return Survey(
         domain=domain.name,
         terms=len(domain.terms),
         packages=prod(len(term.options) for term in domain.terms),
-        draws=draws,
+        draws=len(drawn) + len(failures),
         failures=tuple(failures),
         kinds={kind: _spread([count[kind] for count in counts]) for kind in Kind},
         acceptable=_spread([acceptable_share(scenario) for scenario in drawn]),
