@@ -42,11 +42,17 @@ def make_design(
     )
 
 
-def play_into(path: Path, design: Design, skip=lambda place: False) -> None:
-    """Play what `design` plans, but for what `skip` says, and store it."""
+def play_into(path: Path, design: Design, skip=lambda place: False, agents=None) -> None:
+    """Play what `design` plans, but for what `skip` says, and store it.
+
+    `agents` by version: those that are no scripted strategy of the name that the design gives them.
+    """
     domains = {domain.version: domain for domain in bundled().values()}
-    specs = {p.version: spec_of(p.name) for p in (*design.sellers, *design.buyers)}
-    agents = {version: build(spec) for version, spec in specs.items()}
+    agents = dict(agents or {})
+    for player in (*design.sellers, *design.buyers):
+        if player.version not in agents:
+            agents[player.version] = build(spec_of(player.name))
+    specs = {version: agent.spec for version, agent in agents.items()}
     with Store.open(str(path)) as store:
         used = [domains[entry.version] for entry in design.domains]
         store.add_design(design, specs.values(), used)
