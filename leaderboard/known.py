@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from agents.spec import AgentSpec
 from arena.design import Design
@@ -32,6 +33,8 @@ class Known:
     """The family of its base; of an agent without base its own."""
     params: float | None
     """Effective parameters."""
+    lineage: Mapping[str, Any]
+    """How it was made, as it was registered: `learning_rate`, `steps`, `tokens`, `architecture`, `kl`..."""
 
 
 def known(
@@ -62,6 +65,7 @@ def known(
             base=base,
             base_family=families.get(base, family) if base else family,
             params=entry.profile.params if entry else None,
+            lineage=entry.profile.lineage if entry else {},
         )
     return found
 

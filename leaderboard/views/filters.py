@@ -11,6 +11,8 @@ from leaderboard.views import common
 from scenarios.scenario import Role
 
 _ANY = ""
+_WIDTH = 160
+"""Pixels of a filter: two stand beside each other on a phone."""
 _PANELS = {"open": "open domains", "held_out": "held-out domains"}
 _OPENERS = {_ANY: "either side"} | {role.value: f"the {role.value}" for role in Role}
 
@@ -45,32 +47,42 @@ def choices(store: Store) -> tuple[StoredDesign, dict[str, Known], Choice]:
 
     Raises UserError where the address asks for what is not there.
     """
-    left, middle, right = st.columns([5, 2, 2])
-    with left:
+    with st.container(horizontal=True, key="filters"):
+        return _choices(store)
+
+
+def _choices(store: Store) -> tuple[StoredDesign, dict[str, Known], Choice]:
+    with st.container(width=340):
         stored = common.chosen_design(store)
-    with middle:
-        role = Role(common.choose("Board of", [r.value for r in Role], "role", _plural()))
     design = stored.design
-    with right:
-        panels = ["open", "held_out"] if any(d.held_out for d in design.domains) else ["open"]
-        panel = common.choose("Panel", panels, "panel", _PANELS)
-    agents = _known(store, store.address, design.hash, store.revision())
+    with st.container(width=_WIDTH):
+        role = Role(
+            common.choose("Board of", [r.value for r in Role], "role", _plural(), ["kind", "family"])
+        )
+    panels = ["open", "held_out"] if any(d.held_out for d in design.domains) else ["open"]
+    with st.container(width=_WIDTH):
+        panel = common.choose("Panel", panels, "panel", _PANELS, ["domains"])
+    agents = agents_of(store, stored)
     side = design.sellers if role is Role.SELLER else design.buyers
     shown = [agents[player.version] for player in side]
     names = [d.name for d in design.domains if d.held_out == (panel == "held_out")]
-    first, second, third, fourth = st.columns([4, 2, 2, 2])
-    with first:
+    with st.container(width=340):
         domains = common.choose_many("Domains", names, "domains", "all of this panel")
-    with second:
+    with st.container(width=_WIDTH):
         opener = common.choose("First turn", list(_OPENERS), "opener", _OPENERS)
-    with third:
+    with st.container(width=_WIDTH):
         kinds = [kind.value for kind in Kind if any(agent.kind is kind for agent in shown)]
         kind = common.choose("Kind", [_ANY, *kinds], "kind", {_ANY: "every kind"})
-    with fourth:
+    with st.container(width=_WIDTH):
         family = common.choose(
             "Base family", [_ANY, *_families(shown)], "family", {_ANY: "every family"}
         )
     return stored, agents, Choice(role, panel, domains, Role(opener) if opener else None, kind, family)
+
+
+def agents_of(store: Store, stored: StoredDesign) -> dict[str, Known]:
+    """Return what is known of the design's agents, by version; read once for a revision of the record."""
+    return _known(store, store.address, stored.design.hash, store.revision())
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
