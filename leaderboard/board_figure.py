@@ -64,10 +64,9 @@ def board_figure(
         layers += _base_marks(bases, plain, y, x)
     if len(judged):
         layers += _guard_marks(judged, y)
-    right = _GUARDS + _STEP * int(judged.place.max() + 1) if len(judged) else _GUARDS - 20
     figure: alt.LayerChart = (
         alt.layer(*layers)
-        .properties(height=ROW_HEIGHT * len(order) + _AROUND, padding={"right": right, "left": 5})
+        .properties(height=ROW_HEIGHT * len(order) + _AROUND, padding={"right": 20, "left": 5})
         .configure_axisY(grid=True, domain=False, ticks=False)
         .configure_view(stroke=None)
     )
@@ -145,26 +144,24 @@ def _opponent_marks(board: Board, marks: pd.DataFrame, y: alt.Y, x: alt.X) -> An
 
 
 def _guard_marks(judged: pd.DataFrame, y: alt.Y) -> list[Any]:
-    """Return a column a guard to the right of the axis, its name above; then a sign for each alarm."""
+    """Return a column a guard to the right of the axis, its name above; then a sign for each alarm.
+
+    Colours are fixed, not encoded: an encoding would share the opponents' scale and split its legend.
+    """
     layers: list[Any] = []
     hints = [alt.Tooltip(f"{field}:N") for field in ("agent", "guard", "result", "found")]
-    for place, shown in judged.groupby("place"):
-        dx = _GUARDS + _STEP * int(place)
-        heading = alt.Chart(shown[["guard", "short"]].head(1))
-        layers += [
+    for (place, colour), shown in judged.groupby(["place", "colour"]):
+        layers.append(
             alt.Chart(shown)
-            .mark_text(dx=dx, fontSize=15, fontWeight="bold")
-            .encode(
-                x=alt.value("width"),
-                y=y,
-                text="mark:N",
-                color=alt.Color("colour:N", scale=None),
-                tooltip=hints,
-            ),
-            heading.mark_text(dx=dx, dy=-10, fontSize=11, color=palette.QUIET).encode(
-                x=alt.value("width"), y=alt.value(0), text="short:N", tooltip=["guard:N"]
-            ),
-        ]
+            .mark_text(dx=_GUARDS + _STEP * int(place), fontSize=15, fontWeight="bold", color=colour)
+            .encode(x=alt.value("width"), y=y, text="mark:N", tooltip=hints)
+        )
+    for place, shown in judged.groupby("place"):
+        layers.append(
+            alt.Chart(shown[["guard", "short"]].head(1))
+            .mark_text(dx=_GUARDS + _STEP * int(place), dy=-10, fontSize=11, color=palette.QUIET)
+            .encode(x=alt.value("width"), y=alt.value(0), text="short:N", tooltip=["guard:N"])
+        )
     return layers
 
 

@@ -76,11 +76,13 @@ def _headings(shown: Table) -> Iterator[str]:
     for place, name in enumerate(board.opponents):
         yield _opponent_heading(name, place, other, shown.badges.get(name, ()))
     if shown.trained:
-        yield heading("split moved?", "whether the gain lives on one buyer", term="pooling alarm")
+        yield heading(
+            "split moved?", "whether the gain lives on one buyer", term="pooling alarm", kind="mid"
+        )
     if shown.is_open:
         yield heading("deals", "agreements over scored matches", number=True, term="deal rate")
     if shown.judged:
-        yield heading("guards", "against hollow gains; limits are ours", term="guard")
+        yield heading("guards", "against hollow gains; limits are ours", term="guard", kind="mid")
     if shown.is_open:
         yield heading("faulty turns", "turns with a faulty answer", number=True, term="faulty turn")
     if shown.priced:
@@ -103,7 +105,7 @@ def _cells(shown: Table, row: Row, panel: Panel) -> Iterator[str]:
     if shown.is_open:
         yield _rate(verdict.deals, "matches")
     if shown.judged:
-        yield cell(_guards(verdict))
+        yield cell(_guards(verdict), kind="mid")
     if shown.is_open:
         yield _rate(verdict.faulty, "turns")
     if shown.priced:
@@ -155,7 +157,7 @@ def _against(name: str, score: Estimate, row: Row) -> str:
 def _moved(verdict: Verdict) -> str:
     found = signs.moved(verdict)
     if verdict.split is None or found is None:
-        return cell(wording.NONE)
+        return cell(wording.NONE, kind="mid")
     label, estimate, adjusted_p = found
     word = f"{signs.ALARM} moved" if verdict.alarm else "moved" if adjusted_p < 0.05 else "no"
     style = ' class="ba-alarm"' if verdict.alarm else ""
@@ -166,7 +168,8 @@ def _moved(verdict: Verdict) -> str:
         f"{wording.p_value(adjusted_p, 'Holm p')}, {_n(estimate)}. {verdict.split.why}"
     )
     value = wording.signed(estimate.value)
-    return cell(f'<span{style}>{word}</span><br><span class="soft">{value}</span>{general}', hint)
+    shown = f'<span{style}>{word}</span><br><span class="soft">{value}</span>{general}'
+    return cell(shown, hint, kind="mid")
 
 
 def _guards(verdict: Verdict) -> str:

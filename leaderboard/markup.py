@@ -22,6 +22,7 @@ h1.ba-title a {{ color: inherit; }}
   border-bottom: 1px solid rgba(128,128,128,.25); font-size: .9rem; }}
 .ba-table th {{ font-weight: 500; opacity: .7; }}
 .ba-table .num {{ text-align: right; white-space: nowrap; }}
+.ba-table .mid {{ text-align: center; padding-left: .7rem; white-space: nowrap; }}
 .ba-table .soft, .ba-soft {{ opacity: .65; font-size: .8rem; }}
 .ba-table td.name {{ font-weight: 600; overflow-wrap: anywhere; min-width: 7rem; }}
 .ba-table tr.line td {{ border-top: 3px double rgba(128,128,128,.6); }}
@@ -100,19 +101,22 @@ def table(headings: Sequence[str], rows: Iterable[str]) -> str:
     )
 
 
-def heading(label: str, hint: str = "", number: bool = False, term: str | None = None) -> str:
-    """Return a table's heading cell; with `term`, a link to what that term means."""
+def heading(
+    label: str, hint: str = "", number: bool = False, term: str | None = None, kind: str = ""
+) -> str:
+    """Return a table's heading cell, of a CSS class `kind`; with `term`, a link to what it means."""
     shown = text(label)
     if term is not None:
         where = escape(address("reading", term=term))
         shown += f' <a class="ba-help" href="{where}" target="_self" title="what this means">?</a>'
-    return f'<th{_class(number)} title="{text(hint)}">{shown}</th>'
+    return f'<th{_class(number, kind)} title="{text(hint)}">{shown}</th>'
 
 
-def cell(content: str, hint: str = "", number: bool = False) -> str:
-    """Return a table's cell; `content` is HTML already."""
-    return f'<td{_class(number)} title="{text(hint)}">{content}</td>'
+def cell(content: str, hint: str = "", number: bool = False, kind: str = "") -> str:
+    """Return a table's cell, of a CSS class `kind`; `content` is HTML already."""
+    return f'<td{_class(number, kind)} title="{text(hint)}">{content}</td>'
 
 
-def _class(number: bool) -> str:
-    return ' class="num"' if number else ""
+def _class(number: bool, kind: str = "") -> str:
+    names = " ".join(filter(None, ["num" if number else "", kind]))
+    return f' class="{names}"' if names else ""

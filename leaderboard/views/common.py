@@ -144,10 +144,12 @@ def choose(
     options: Sequence[str],
     parameter: str,
     shown: Mapping[str, str] | None = None,
+    clears: Sequence[str] = (),
 ) -> str:
     """Let the reader choose; the address carries the choice, and the first option is its absence.
 
     The address is the only state: a refresh, the back button and a copied link all show the same.
+    Choosing anew takes the parameters in `clears` out of the address, since they may not fit any more.
     Raises UserError where the address asks for an option that there is not.
     """
     current = st.query_params.get(parameter, options[0])
@@ -163,7 +165,7 @@ def choose(
         format_func=lambda option: words.get(option, option),
         key=key,
         on_change=_address_follows,
-        args=(key, parameter, options[0]),
+        args=(key, parameter, options[0], clears),
     )
 
 
@@ -198,9 +200,10 @@ def _address_lists(key: str, parameter: str) -> None:
         st.query_params.pop(parameter, None)
 
 
-def _address_follows(key: str, parameter: str, absent: str) -> None:
+def _address_follows(key: str, parameter: str, absent: str, clears: Sequence[str]) -> None:
     picked = st.session_state[key]
-    st.query_params.pop("page", None)
+    for gone in ("page", *clears):
+        st.query_params.pop(gone, None)
     if picked == absent:
         st.query_params.pop(parameter, None)
     else:
@@ -219,7 +222,8 @@ def chosen_design(store: Store) -> StoredDesign:
         key: f"{key} · {wording.when(stored.created_at)} · {_size(stored.design)}"
         for key, stored in designs.items()
     }
-    return designs[choose("Design", list(designs), "design", shown)]
+    others = [name for name in st.query_params if name not in ("view", "role", "design")]
+    return designs[choose("Design", list(designs), "design", shown, others)]
 
 
 def _size(design: Design) -> str:

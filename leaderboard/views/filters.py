@@ -77,7 +77,8 @@ def _choices(store: Store) -> tuple[StoredDesign, dict[str, Known], Choice]:
         family = common.choose(
             "Base family", [_ANY, *_families(shown)], "family", {_ANY: "every family"}
         )
-    return stored, agents, Choice(role, panel, domains, Role(opener) if opener else None, kind, family)
+    first = Role(opener) if opener else None
+    return stored, agents, Choice(role, panel, domains, first, kind, family)
 
 
 def agents_of(store: Store, stored: StoredDesign) -> dict[str, Known]:

@@ -12,7 +12,10 @@ from leaderboard.board import Board
 from leaderboard.views import common
 
 WINDOW = timedelta(minutes=10)
-"""Play counts as running while the last match began no longer ago than this; the rate is over it."""
+"""The rate of play is over the last minutes."""
+PATIENCE = timedelta(minutes=1)
+"""Play counts as running while the last match began no longer ago than this, or than ten times what
+lies between two matches."""
 EVERY = "10s"
 """How often an open page asks whether the record has changed."""
 
@@ -67,17 +70,18 @@ def _pace(_store: Store, address: str, design: str, revision: int) -> Pace:
 
 
 def running(found: Pace, planned: int, now: datetime) -> str | None:
-    """Return the rate of play and the time left, as far as the last minutes tell; None where no match
-    began in WINDOW before `now`, or nothing is left to play."""
+    """Return the rate of play and the time left, as far as the last minutes tell; None where nothing is
+    left to play, or none began for a while."""
     left = planned - found.scored
     if found.last is None or found.first is None or left <= 0:
         return None
     first, last = (datetime.fromisoformat(time) for time in (found.first, found.last))
-    if now - last > WINDOW:
-        return None
     minutes = (last - first).total_seconds() / 60
     if found.recent < 2 or minutes <= 0:
-        return f"Running: {left:,} matches left."
+        return f"Running: {left:,} matches left." if now - last < WINDOW else None
+    usual = (last - first) / (found.recent - 1)
+    if now - last > max(PATIENCE, 10 * usual):
+        return None
     rate = (found.recent - 1) / minutes
     return f"Running: {rate:,.0f} matches a minute, {left:,} left, about {_span(left / rate)} to go."
 

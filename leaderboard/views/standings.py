@@ -13,6 +13,7 @@ from leaderboard.verdicts import Verdict, to_json, verdicts
 from leaderboard.views import common, filters, head
 from scenarios.scenario import Role
 
+_ALT = "Scores with 95% intervals, one row an agent; the table below has the same figures"
 ANCHORS = ("hardliner", "linear", "random", "accept_first", "walk_away")
 
 
@@ -82,7 +83,7 @@ def _draw(shown: board_table.Table) -> None:
     figure = board_figure.board_figure(shown.board, shown.lines, _anchors(), shown.verdicts)
     if figure is not None:
         with st.container(key="ba-figure"):
-            st.altair_chart(figure, width="stretch")
+            st.altair_chart(figure, width="stretch", alt=_ALT)
         st.html(f'<div class="ba-note">{markup.text(board_figure.reading(shown.trained))}</div>')
     st.html(board_table.board_table(shown))
 
@@ -108,4 +109,4 @@ def _notes(shown: board_table.Table) -> None:
     if (line := wording.infeasible(shown.board)) is not None:
         notes.append(line)
     link = markup.link("How to read this", "reading", design=shown.board.design.hash)
-    st.html(f'<div class="ba-note">{"<br>".join(map(markup.text, notes))}<br>{link}</div>')
+    st.html(f'<div class="ba-note">{"<br>".join(map(markup.text, notes))}</div>{link}')
