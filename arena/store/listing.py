@@ -33,6 +33,8 @@ class Filter:
     left out) or in the ending's detail; case does not matter."""
     scenario_key: str | None = None
     replicate: int | None = None
+    begun_before: str | None = None
+    """An ISO 8601 time in UTC."""
 
 
 class Listed(NamedTuple):
@@ -157,6 +159,8 @@ def _conditions(wanted: Filter, table: Table) -> list[ColumnElement[bool]]:
     ):
         if value is not None:
             conditions.append(column == value)
+    if wanted.begun_before is not None:
+        conditions.append(table.c.started_at < wanted.begun_before)
     if wanted.faulty:
         conditions.append(table.c.seller_faults + table.c.buyer_faults > 0)
     if wanted.text:

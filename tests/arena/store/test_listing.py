@@ -20,6 +20,8 @@ def store(tmp_path: Path):
         made = []
         for number, place in enumerate(plan(plan_of)):
             changes: dict[str, object] = {"seller_faults": number % 3 == 0, "buyer_faults": number % 5}
+            if number % 4 == 0:
+                changes |= {"started_at": "2026-11-29T11:59:59.999999+00:00"}
             if number % 7 == 0:
                 changes |= {"ending": "forfeit_code", "at_fault": "buyer", "detail": FAILED}
             made.append(row(plan_of, place, scenarios[place.scenario], **changes))
@@ -50,6 +52,10 @@ def mentions(match: Listed, text: str) -> bool:
         (Filter(withdrawn=True, opener="buyer"), lambda m: m.opener == "buyer"),
         (Filter(withdrawn=True, faulty=True), lambda m: m.seller_faults or m.buyer_faults),
         (Filter(withdrawn=True, replicate=1), lambda m: m.replicate == 1),
+        (
+            Filter(withdrawn=True, begun_before="2026-11-29T12:00:00.000000+00:00"),
+            lambda m: m.started_at[11:13] == "11",
+        ),
         (Filter(withdrawn=True, ending="forfeit_code"), lambda m: m.ending == "forfeit_code"),
         *(
             (Filter(withdrawn=True, text=text), lambda m, text=text: mentions(m, text))
