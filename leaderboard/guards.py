@@ -33,7 +33,7 @@ from leaderboard.statistic import FEWEST_CLUSTERS, Cells, Estimate, FloatArray, 
 from scenarios.scenario import SCALE, Role
 
 LEAK, OPENER, ALARM, BASE = "action leak", "opener", "pooling alarm", "no worse than base"
-DEALS, BELOW, INFEASIBLE = "fewer deals", "deals below walk-away value", "deals in infeasible cells"
+DEALS, BELOW, INFEASIBLE = "fewer deals", "deals below walk-away", "infeasible deals"
 NO_BASE = "no base is declared for it"
 _SELLER = 0
 """Its place on an axis of roles."""

@@ -39,7 +39,7 @@ from leaderboard.statistic import (
 from scenarios.scenario import Role
 
 ALPHA = 1 - LEVEL
-OTHERS = "the other buyers"
+OTHERS = "the others"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ArmSplit:
     """A seller's splits over open domains; what is compared with a base is empty or None without one.
 
     `split`, `base_split` and `moved` have one entry with two buyers, keyed "x - y"; one a buyer with
-    more, keyed "x - the other buyers"; none with one buyer.
+    more, keyed "x - the others"; none with one buyer.
     """
 
     arm: str

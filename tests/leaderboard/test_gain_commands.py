@@ -1,0 +1,111 @@
+"""`arena splits`, `arena guards` and `arena openings` on a small tournament of scripted sellers."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from agents.scripted import spec_of
+from arena.analysis import Analysis
+from arena.cli import app
+from arena.results import Results
+from arena.store import Store
+from leaderboard.guards import guards
+from leaderboard.openings import openings
+from leaderboard.splits import splits
+from tests.leaderboard.tournament import make_design, play_into
+
+SELLERS = ("logroller", "boulware", "linear")
+
+
+@pytest.fixture(scope="module")
+def plan():
+    version = {name: spec_of(name).version for name in SELLERS}
+    bases = {version["logroller"]: version["linear"], version["boulware"]: version["linear"]}
+    return make_design(
+        SELLERS, ("conceder", "linear"), scenarios=8, infeasible=3, analysis=Analysis(bases=bases)
+    )
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory, plan):
+    path = tmp_path_factory.mktemp("gains") / "arena.db"
+    play_into(path, plan)
+    return path
+
+
+@pytest.fixture(scope="module")
+def results(db, plan) -> Results:
+    with Store.open(str(db)) as store:
+        return store.results(plan)
+
+
+def arena(*words, db, expect=0):
+    result = CliRunner().invoke(app, [*words, "--db", str(db)], env={"ARENA_DB": None, "COLUMNS": "100"})
+    assert result.exit_code == expect, result.output
+    return result.stdout if expect == 0 else result.stderr
+
+
+def test_json_is_what_the_results_say(db, results):
+    found = json.loads(arena("splits", "--json", db=db))
+    assert found == [one.to_json() for one in splits(results)]
+    assert [(row["agent"], row["base"]) for row in found] == [
+        ("logroller", "linear"), ("boulware", "linear"), ("linear", None)
+    ]  # fmt: skip
+    judged = json.loads(arena("guards", "--json", db=db))
+    expected = guards(results)
+    for row in judged:
+        assert row["guards"] == json.loads(json.dumps([one.to_json() for one in expected[row["agent"]]]))
+        assert row["kl"] is None
+    for role in ("seller", "buyer"):
+        opened = json.loads(arena("openings", "--role", role, "--json", db=db))
+        assert [row["role"] for row in opened] == [role] * (3 if role == "seller" else 2)
+    assert json.loads(arena("openings", "--json", db=db)) == [one.to_json() for one in openings(results)]
+
+
+def test_scripted_openings_name_every_term_and_the_deal_falls_from_them(results):
+    boulware = openings(results)[1]
+    assert boulware.named.value == 1.0
+    assert boulware.share_named.value == 1.0
+    assert boulware.accepted.value == pytest.approx(boulware.accepted_named.value)
+    assert boulware.accepted.value > 0.9
+    low, high = openings(results)[2].fall.interval()
+    assert 0 < low < high < 1
+
+
+def test_tables_say_who_leans_who_fails_and_why(db):
+    printed = arena("splits", db=db)
+    assert "conceder - linear" in printed
+    assert "all, pooled" in printed
+    assert any(line.startswith("boulware: ") for line in printed.splitlines())
+    printed = arena("guards", db=db)
+    assert "Guards and limits are ours." in printed
+    assert "action leak (not judged), logroller, boulware, linear: it wrote no message" in printed
+    assert "infeasible deals" in printed
+    printed = arena("openings", db=db)
+    assert printed.startswith("Openings, over open domains. Post hoc")
+    assert "9.0 of 9.0" in printed
+
+
+def test_without_a_declared_analysis_it_is_said(tmp_path):
+    path = tmp_path / "arena.db"
+    play_into(path, make_design(("boulware",), ("conceder",), scenarios=2))
+    for command in ("splits", "guards"):
+        assert "Nothing was declared before play" in arena(command, db=path)
+    printed = arena("splits", db=path)
+    assert "No seller has a base" in printed
+    assert "one buyer" in printed
+    assert json.loads(arena("splits", "--json", db=path))[0]["split"] == {}
+
+
+@pytest.mark.parametrize("command", ["splits", "guards", "openings"])
+def test_a_missing_database_is_a_sentence(command, tmp_path):
+    assert "Error: " in arena(command, db=tmp_path / "none.db", expect=2)
+
+
+def test_no_matches_yet_is_no_error(tmp_path, plan):
+    path = tmp_path / "arena.db"
+    play_into(path, plan, skip=lambda place: True)
+    for command in ("splits", "guards", "openings"):
+        assert arena(command, db=path)
+        json.loads(arena(command, "--json", db=path))
