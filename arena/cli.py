@@ -11,14 +11,17 @@ from arena.commands.agents import agents
 from arena.commands.check import check
 from arena.commands.compare import compare
 from arena.commands.designs import designs
+from arena.commands.guards import guards
 from arena.commands.leaderboard import leaderboard
 from arena.commands.matches import matches
+from arena.commands.openings import openings
 from arena.commands.power import power
 from arena.commands.prompt import prompt_app
 from arena.commands.register import register
 from arena.commands.run_tournament import run_tournament
 from arena.commands.scenarios import scenarios_app
 from arena.commands.show import show
+from arena.commands.splits import splits
 from arena.commands.standings import standings
 from arena.commands.withdraw import withdraw
 from arena.errors import UserError
@@ -81,6 +84,9 @@ app.command(rich_help_panel=TOURNAMENTS)(power)
 app.command(rich_help_panel=TOURNAMENTS)(designs)
 app.command(rich_help_panel=RECORD)(standings)
 app.command(rich_help_panel=RECORD)(compare)
+app.command(rich_help_panel=RECORD)(splits)
+app.command(rich_help_panel=RECORD)(guards)
+app.command(rich_help_panel=RECORD)(openings)
 app.command(rich_help_panel=RECORD)(leaderboard)
 app.command(rich_help_panel=RECORD)(matches)
 app.command(rich_help_panel=RECORD)(show)
