@@ -5,12 +5,25 @@ and no key computed to read a board.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, exists, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    and_,
+    case,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    type_coerce,
+)
+from sqlalchemy.types import NullType
 
 from arena.design import Design
 from arena.measures import DTYPE
@@ -21,8 +34,9 @@ from arena.store.measuring import measure
 from arena.store.models import DESIGNS, MATCHES, MEASURES, SCENARIOS, VOIDS
 from scenarios.scenario import Role, Split
 
-_ENDINGS = {ending.value: code for code, ending in enumerate(Ending)}
-_SIDES = {None: -1, Role.SELLER.value: 0, Role.BUYER.value: 1}
+CHUNK = 500
+"""Rows fetched at a time: with many more alive at once, the garbage collector takes a quarter of
+the time."""
 _PLACE = (SCENARIOS.c.domain_version, SCENARIOS.c.number, SCENARIOS.c.feasible)
 
 
@@ -72,30 +86,30 @@ def places(connection: Connection, design: Design) -> tuple[set[Place], set[Plac
 def results(connection: Connection, design: Design, revision: int) -> Results:
     """Return the design's scored matches that are not withdrawn, as columns."""
     column = _read(connection, design)
-    ending_M = np.array([_ENDINGS[ending] for ending in column["ending"]], np.int8)
-    fault_M = np.array([_SIDES[side] for side in column["at_fault"]], np.int8)
-    forfeit_M = np.isin(ending_M, [_ENDINGS[how] for how in Ending if how.forfeit])
     sellers, buyers, domains = _positions(design)
-    clusters = {key: number for number, key in enumerate(sorted(set(column["scenario_key"])))}
+    scenario_M, domain_C, feasible_C = _scenarios(connection, column["scenario_key"], domains)
+    code_M = np.array(column["code"], np.int64)
+    ending_M, fault_M = code_M % 100, code_M // 100 % 10
+    forfeit_M = np.isin(ending_M, [code for code, how in enumerate(Ending) if how.forfeit])
     measures_M, words_M = _measured(connection, column)
     return Results(
         design=design,
         seller_M=_numbered(column["seller_version"], sellers),
         buyer_M=_numbered(column["buyer_version"], buyers),
-        domain_M=_numbered(column["domain_version"], domains),
-        scenario_M=_numbered(column["scenario_key"], clusters),
-        feasible_M=np.array(column["feasible"], bool),
-        seller_opens_M=_numbered(column["opener"], _SIDES) == _SIDES[Role.SELLER],
+        domain_M=domain_C[scenario_M],
+        scenario_M=scenario_M,
+        feasible_M=feasible_C[scenario_M],
+        seller_opens_M=code_M // 1000 % 10 == 1,
         replicate_M=np.array(column["replicate"], np.int64),
         seller_utility_M=np.array(column["seller_utility"], float),
         buyer_utility_M=np.array(column["buyer_utility"], float),
-        deal_M=ending_M == _ENDINGS[Ending.AGREEMENT],
-        seller_forfeits_M=forfeit_M & (fault_M == _SIDES[Role.SELLER]),
-        buyer_forfeits_M=forfeit_M & (fault_M == _SIDES[Role.BUYER]),
+        deal_M=ending_M == [*Ending].index(Ending.AGREEMENT),
+        seller_forfeits_M=forfeit_M & (fault_M == 1),
+        buyer_forfeits_M=forfeit_M & (fault_M == 2),
         seller_faults_M=np.array(column["seller_faults"], np.int64),
         buyer_faults_M=np.array(column["buyer_faults"], np.int64),
         key_M=np.array(column["key"], "U32"),
-        fresh_M=_fresh(connection, design, column["started_at"]),
+        fresh_M=np.array(column["fresh"], bool),
         tokens_M_R=_by_role(column, "tokens"),
         cost_M_R=_by_role(column, "cost_usd"),
         latency_M_R=_by_role(column, "latency_s"),
@@ -107,53 +121,69 @@ def results(connection: Connection, design: Design, revision: int) -> Results:
     )
 
 
-def _read(connection: Connection, design: Design) -> dict[str, Sequence[Any]]:
-    """Return what :func:`results` is made of, by name."""
+def _read(connection: Connection, design: Design) -> dict[str, list[Any]]:
+    """Return what :func:`results` is made of, by name: a hundred thousand rows, so as few values a row
+    as will do, and as plain ones."""
     row = MATCHES.c
-    names = (
-        *("key", "scenario_key", "seller_version", "buyer_version", "opener", "replicate"),
-        *("ending", "at_fault", "seller_utility", "buyer_utility", "started_at"),
-        *(f"{role.value}_{what}" for role in Role for what in ("faults", "cost_usd", "latency_s")),
+    wanted: dict[str, ColumnElement[Any]] = {
+        name: row[name]
+        for name in ("key", "scenario_key", "seller_version", "buyer_version", "replicate")
+    }
+    for side in ("seller", "buyer"):
+        for name in ("utility", "faults", "cost_usd", "latency_s"):
+            wanted[f"{side}_{name}"] = row[f"{side}_{name}"]
+        wanted[f"{side}_tokens"] = row[f"{side}_tokens_in"] + row[f"{side}_tokens_out"]
+    wanted["code"] = (
+        case({ending.value: code for code, ending in enumerate(Ending)}, value=row.ending)
+        + case({Role.SELLER.value: 100, Role.BUYER.value: 200}, value=row.at_fault, else_=0)
+        + case({Role.SELLER.value: 1000}, value=row.opener, else_=0)
     )
-    wanted: dict[str, ColumnElement[Any]] = {name: row[name] for name in names}
-    for role in ("seller", "buyer"):
-        wanted[f"{role}_tokens"] = row[f"{role}_tokens_in"] + row[f"{role}_tokens_out"]
-    wanted |= {name: SCENARIOS.c[name] for name in ("domain_version", "feasible")}
-    wanted |= {name: MEASURES.c[name] for name in ("content", "words")}
+    frozen = connection.execute(
+        select(DESIGNS.c.created_at).where(DESIGNS.c.hash == design.hash)
+    ).scalar()
+    wanted["fresh"] = literal(0) if frozen is None else case((row.started_at >= frozen, 1), else_=0)
+    wanted |= {"content": type_coerce(MEASURES.c.content, NullType), "words": MEASURES.c.words}
+    joined = MATCHES.join(SCENARIOS, row.scenario_key == SCENARIOS.c.key)
     query = (
         select(*wanted.values())
-        .select_from(
-            MATCHES.join(SCENARIOS, row.scenario_key == SCENARIOS.c.key).outerjoin(
-                MEASURES, row.key == MEASURES.c.key
-            )
-        )
+        .select_from(joined.outerjoin(MEASURES, row.key == MEASURES.c.key))
         .where(in_design(design, MATCHES), row.withdrawn_at.is_(None))
     )
-    rows = connection.execute(query).all()
-    return dict(zip(wanted, zip(*rows, strict=True) if rows else repeat(()), strict=False))
+    column: dict[str, list[Any]] = {name: [] for name in wanted}
+    for rows in connection.execute(query).partitions(CHUNK):
+        for entries, more in zip(column.values(), zip(*rows, strict=True), strict=True):
+            entries.extend(more)
+    return column
+
+
+def _scenarios(
+    connection: Connection, keys: Sequence[str], domains: Mapping[str, int]
+) -> tuple[IntArray, IntArray, BoolArray]:
+    """Number the scenarios; return each match's number, and by number (axis C) the scenario's domain and
+    whether it is feasible."""
+    query = select(SCENARIOS.c.key, SCENARIOS.c.domain_version, SCENARIOS.c.feasible)
+    rows: Iterable[Any] = connection.execute(query.where(SCENARIOS.c.domain_version.in_(domains)))
+    known = {key: (domains[domain], feasible) for key, domain, feasible in rows}
+    numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
+    domain_C = np.array([known[key][0] for key in numbers], np.int64)
+    feasible_C = np.array([known[key][1] for key in numbers], bool)
+    return _numbered(keys, numbers), domain_C, feasible_C
 
 
 def _measured(
-    connection: Connection, column: dict[str, Sequence[Any]]
+    connection: Connection, column: dict[str, list[Any]]
 ) -> tuple[NDArray[np.void], Sequence[str | None]]:
     """Return the measures and words. A match without any was stored by an older release after this one
     had opened the database: it is measured here, so that none is lost."""
     content, words = column["content"], column["words"]
     if None in content:
         at = {column["key"][place]: place for place, row in enumerate(content) if row is None}
-        content, words = list(content), list(words)
         for key, (row, said) in measure(connection, list(at)).items():
             content[at[key]], words[at[key]] = row, said
     return np.frombuffer(b"".join(content), DTYPE), words
 
 
-def _fresh(connection: Connection, design: Design, started_at: Sequence[str]) -> BoolArray:
-    query = select(DESIGNS.c.created_at).where(DESIGNS.c.hash == design.hash)
-    frozen = connection.execute(query).scalar()
-    return np.array([frozen is not None and at >= frozen for at in started_at], bool)
-
-
-def _by_role(column: dict[str, Sequence[Any]], what: str) -> FloatArray:
+def _by_role(column: dict[str, list[Any]], what: str) -> FloatArray:
     return np.array([column[f"{role.value}_{what}"] for role in Role], float).T
 
 
