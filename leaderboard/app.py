@@ -23,6 +23,7 @@ class View(NamedTuple):
 
 VIEWS = {
     "board": View("standings", "Board"),
+    "compare": View("compare", "Compare"),
     "matches": View("matches", "Matches"),
     "match": View("match", None),
     "reading": View("reading", "How to read this"),

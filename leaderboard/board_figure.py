@@ -47,7 +47,8 @@ def board_figure(
     marks = pd.DataFrame([mark for row, panel in lines for mark in _marks(board, row, panel)])
     bases = pd.DataFrame(_bases(board, lines, verdicts))
     is_open = lines[0][1] is lines[0][0].open
-    judged = pd.DataFrame(_guards(lines, verdicts) if is_open else [])
+    is_judged = is_open and any(verdicts[row.player.version].judged for row, _ in lines)
+    judged = pd.DataFrame(_guards(lines, verdicts) if is_judged else [])
     order = [_label(row) for row, _ in lines]
     ends = [*pooled.low, *pooled.high, *marks.score]
     scale = alt.Scale(domain=[max(0.0, min(ends) - 0.01), min(1.0, max(ends) + 0.01)], nice=True)

@@ -42,8 +42,8 @@ class Table:
 
     @property
     def judged(self) -> bool:
-        """Whether any agent has guards to show."""
-        return self.is_open and any(self.verdict(row).guards for row, _ in self.lines)
+        """Whether any guard of any agent came to a result."""
+        return self.is_open and any(self.verdict(row).judged for row, _ in self.lines)
 
     @property
     def priced(self) -> bool:

@@ -15,7 +15,7 @@ _MARKS = {
     GuardResult.FAIL: (FAIL, palette.FAIL),
     GuardResult.NOT_JUDGED: (NOT_JUDGED, palette.NOT_JUDGED),
 }
-LEGEND = f"Guards (ours): {PASS} pass, {FAIL} fail, {NOT_JUDGED} not judged. {ALARM} pooling alarm."
+LEGEND = f"{PASS} pass, {FAIL} fail, {NOT_JUDGED} not judged; {ALARM} pooling alarm"
 
 
 class Sign(NamedTuple):
@@ -85,6 +85,16 @@ def gain_p(verdict: Verdict) -> str:
     return f"exploratory {wording.p_value(found.p)}"
 
 
+def gain_p_briefly(verdict: Verdict) -> str:
+    """Return the same for a column headed p: ``0.012 Holm``, ``0.012 expl.``"""
+    found = verdict.gain
+    if found is None or found.p is None:
+        return wording.NONE
+    if found.adjusted_p is not None and found.confirmatory:
+        return f"{wording.p_value(found.adjusted_p, '')} Holm"
+    return f"{wording.p_value(found.p, '')} expl."
+
+
 def gain_detectable(verdict: Verdict) -> bool:
     """Return whether a declared gain stands after Holm's correction."""
     found = verdict.gain
@@ -103,6 +113,17 @@ def moved(verdict: Verdict) -> tuple[str, Estimate, float] | None:
         return None
     label = min(split.moved, key=lambda name: split.moved_adjusted_p[name])
     return label, split.moved[label], split.moved_adjusted_p[label]
+
+
+def moved_briefly(verdict: Verdict) -> str:
+    """Return in a few words how far the split moved, and whether it matters."""
+    found = moved(verdict)
+    if found is None or verdict.split is None:
+        return wording.NONE
+    _, estimate, adjusted_p = found
+    word = f"{ALARM} " if verdict.alarm else "" if adjusted_p < 1 - LEVEL else "no, "
+    general = ", general" if verdict.split.general else ""
+    return f"{word}{wording.signed(estimate.value)}{general}"
 
 
 def badge_marks(badges: tuple[Badge, ...]) -> str:

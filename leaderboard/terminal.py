@@ -1,6 +1,6 @@
 """The board in a terminal: Rich tables that read the same without colour and in a file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
 
 from rich.cells import cell_len
@@ -8,16 +8,21 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from leaderboard import wording
+from leaderboard import signs, wording
+from leaderboard.badges import Badge
 from leaderboard.board import MISSING_LIMIT, Board, Panel, Row
 from leaderboard.statistic import Estimate
+from leaderboard.verdicts import Verdict
 
 PLAIN_WIDTH = 100
 """Columns where the output is no terminal."""
 _NAME_WIDTH = 22
 _CELL_WIDTH = 13
 _INTERVAL_WIDTH = 15
-_ASCII = str.maketrans({"├": "|", "─": "-", "●": "o", "┤": "|", "±": "+-", wording.NONE: "-"})
+_ASCII = str.maketrans(
+    {"├": "|", "─": "-", "●": "o", "┤": "|", "±": "+-", wording.NONE: "-"}
+    | {signs.PASS: "+", signs.FAIL: "x", signs.NOT_JUDGED: "?", signs.ALARM: "!"}
+)
 
 
 class Axis:
@@ -63,8 +68,20 @@ def console() -> Console:
     return out if out.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
 
 
-def render(board: Board, frozen: str, database: str | None, out: Console) -> None:
-    """Print the board. `frozen` is when the design was stored; `database` as the user gave it."""
+def render(
+    board: Board,
+    frozen: str,
+    database: str | None,
+    out: Console,
+    verdicts: Mapping[str, Verdict],
+    badges: Mapping[str, tuple[Badge, ...]],
+    caveats: Sequence[str] = (),
+) -> None:
+    """Print the board.
+
+    `frozen` is when the design was stored; `database` as the user gave it; `verdicts` by version, and
+    `badges` by the buyer's name; `caveats` are what was not as declared.
+    """
     panels: list[tuple[str, list[_Line]]] = [
         (
             wording.counted(len(board.open_domains), "open domain"),
@@ -75,11 +92,14 @@ def render(board: Board, frozen: str, database: str | None, out: Console) -> Non
         held_out = [(row, row.held_out) for row in _listed(board) if row.held_out is not None]
         panels.append((f"Held out: {', '.join(board.held_out_domains)}", held_out))
     axis = _axis(board, [panel.pooled for _, lines in panels for _, panel in lines], out)
-    parts: list[RenderableType] = list(_head(board, frozen))
+    parts: list[RenderableType] = [*_head(board, frozen), *map(Text, caveats)]
     for title, lines in panels:
         if any(panel.pooled.value is not None for _, panel in lines):
-            parts += _panel(board, title, lines, axis, out.width)
+            parts += _panel(board, title, lines, axis, out.width, badges)
+        if lines and lines[0][1] is lines[0][0].open:
+            parts += _verdicts(board, [row for row, _ in lines], verdicts)
     parts += _unranked(board)
+    parts += [Text(note, style="dim") for note in _badge_notes(board, badges)]
     parts += [Text(note, style="dim") for note in _footnotes(board, database)]
     with out.capture() as capture:
         out.print(Group(*parts))
@@ -119,7 +139,12 @@ def _head(board: Board, frozen: str) -> Iterator[Text]:
 
 
 def _panel(
-    board: Board, title: str, lines: Sequence[_Line], axis: Axis, width: int
+    board: Board,
+    title: str,
+    lines: Sequence[_Line],
+    axis: Axis,
+    width: int,
+    badges: Mapping[str, tuple[Badge, ...]],
 ) -> Iterator[RenderableType]:
     """Yield one set of domains: the pooled table, then a column an opponent."""
     pooled = [panel.pooled for _, panel in lines]
@@ -132,7 +157,7 @@ def _panel(
     yield Text(f"By {other}: score ± half its 95% interval, {wording.scenarios(single)}")
     step = max(1, (width - _name_width(board) - 1) // (_CELL_WIDTH + 1))
     for start in range(0, len(board.opponents), step):
-        yield _by_opponent(board, lines, board.opponents[start : start + step])
+        yield _by_opponent(board, lines, board.opponents[start : start + step], badges)
     if lines[0][1] is lines[0][0].open:
         yield Text()
         yield Text(wording.conduct_title(board))
@@ -170,11 +195,17 @@ def _pooled(board: Board, lines: Sequence[_Line], axis: Axis) -> Table:
     return table
 
 
-def _by_opponent(board: Board, lines: Sequence[_Line], names: Sequence[str]) -> Table:
+def _by_opponent(
+    board: Board,
+    lines: Sequence[_Line],
+    names: Sequence[str],
+    badges: Mapping[str, tuple[Badge, ...]],
+) -> Table:
     table = _table()
     table.add_column(board.role.value, width=_name_width(board), overflow="fold")
     for name in names:
-        table.add_column(_heading(name), width=_CELL_WIDTH, overflow="fold")
+        marks = signs.badge_marks(badges.get(name, ()))
+        table.add_column(_heading(f"{name} {marks}".strip()), width=_CELL_WIDTH, overflow="fold")
     for row, panel in lines:
         cells = [
             wording.half_width(panel.by_opponent[name]) + ("*" if name in row.self_play else "")
@@ -192,6 +223,51 @@ def _conduct(board: Board, lines: Sequence[_Line]) -> Table:
     for row, _ in lines:
         table.add_row(_name(row), *map(Text, wording.conduct(board, row)))
     return table
+
+
+def _verdicts(
+    board: Board, rows: Sequence[Row], verdicts: Mapping[str, Verdict]
+) -> Iterator[RenderableType]:
+    """Yield whether what the scores say is real: gains, splits and guards, where there are any."""
+    said = [verdicts[row.player.version] for row in rows if row.player.version in verdicts]
+    if not any(verdict.gain is not None or verdict.judged for verdict in said):
+        return
+    yield Text()
+    title = "Gain over base [95% interval], how far its split moved, guards (ours), faulty turns"
+    yield Text(title, style="bold")
+    table = _table()
+    table.add_column(board.role.value, width=_name_width(board), overflow="fold")
+    for heading in ("gain", "95% interval", "p", "split moved", "guards", "faults", "cost"):
+        table.add_column(
+            heading, no_wrap=heading != "p", justify="right" if heading == "gain" else "left"
+        )
+    for row, verdict in zip(rows, said, strict=True):
+        found = verdict.gain
+        gain = wording.NONE if found is None else wording.signed(found.estimate.value)
+        bold = "bold" if signs.gain_detectable(verdict) else ""
+        table.add_row(
+            _name(row),
+            Text(gain, style=bold),
+            Text(wording.NONE if found is None else wording.signed_interval(found.interval)),
+            Text(signs.gain_p_briefly(verdict)),
+            Text(signs.moved_briefly(verdict)),
+            Text(" ".join(sign.mark for sign in signs.guards(verdict))),
+            Text(wording.percent(verdict.faulty.value)),
+            Text(wording.dollars(verdict.cost.value)),
+        )
+    yield table
+    names = ", ".join(sign.short for sign in signs.guards(said[0]))
+    yield Text(f"Guards, in this order: {names}. {signs.LEGEND}.", style="dim")
+    yield Text("p: Holm's over the declared family, or expl., exploratory.", style="dim")
+    for row, verdict in zip(rows, said, strict=True):
+        for sign in signs.alarm(verdict):
+            yield Text(f"{sign.mark} {wording.visible(row.agent)}: {sign.found}")
+
+
+def _badge_notes(board: Board, badges: Mapping[str, tuple[Badge, ...]]) -> Iterator[str]:
+    for name in board.opponents:
+        for badge in badges.get(name, ()):
+            yield f"[{badge.short}] {wording.visible(name)}, {badge.name}: {badge.why}"
 
 
 def _unranked(board: Board) -> Iterator[RenderableType]:

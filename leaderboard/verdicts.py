@@ -12,7 +12,7 @@ from leaderboard.badges import Badge
 from leaderboard.board import Board
 from leaderboard.cells import CellTable, tabulate
 from leaderboard.contrasts import Comparison, compare, family
-from leaderboard.guards import Guard, guards
+from leaderboard.guards import Guard, GuardResult, guards
 from leaderboard.rates import Rate, mean, rate
 from leaderboard.splits import ArmSplit, splits
 from leaderboard.statistic import Cells, Estimate
@@ -33,6 +33,11 @@ class Verdict:
     """Turns with a faulty answer, over turns."""
     cost: Estimate
     """US dollars of its own a match, over the matches whose cost is known; no value where none is."""
+
+    @property
+    def judged(self) -> bool:
+        """Whether any guard came to a result."""
+        return any(guard.result is not GuardResult.NOT_JUDGED for guard in self.guards)
 
     @property
     def alarm(self) -> bool:

@@ -82,7 +82,7 @@ def _choices(store: Store) -> tuple[StoredDesign, dict[str, Known], Choice]:
 
 
 def agents_of(store: Store, stored: StoredDesign) -> dict[str, Known]:
-    """Return what is known of the design's agents, by version; read once for a revision of the record."""
+    """Return what is known of the design's agents, by version; read once for a revision."""
     return _known(store, store.address, stored.design.hash, store.revision())
 
 

@@ -34,6 +34,8 @@ def show(store: Store, stored: StoredDesign, board: Board) -> None:
         f"{markup.text(wording.when(stored.created_at))} · {link} · {counts}"
         f"<br><b>{markup.text(wording.progress(board))}</b>{_tried(store, stored)}</div>"
     )
+    for line in common.computed(wording.caveats, store, stored):
+        st.caption(markup.plain(line))
     if not board.matches:
         command = wording.fill_command(board, common.database())
         st.info(f"Nothing is played yet. To play it: `{command}`")

@@ -103,7 +103,7 @@ def _notes(shown: board_table.Table) -> None:
         *wording.notes(scores),
     ]
     if shown.judged:
-        notes.append(signs.LEGEND)
+        notes.append(f"Guards (ours): {signs.LEGEND}.")
     if any(row.self_play for row, _ in shown.lines):
         notes.append("* against itself.")
     if (line := wording.infeasible(shown.board)) is not None:

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from arena.analysis import Contrast
+from leaderboard.badges import badges
 from leaderboard.board import board
 from leaderboard.terminal import Axis, render
+from leaderboard.verdicts import verdicts
 from scenarios.scenario import Role
+from tests.leaderboard.planted import plan, world
 from tests.leaderboard.synthetic import choose, design, play_all
 
 SELLERS = (
@@ -20,12 +24,12 @@ SELLERS = (
 FROZEN = "2026-11-29T16:46:00.123456+00:00"
 
 
-def printed(found, width=100, encoding="utf-8", **settings) -> str:
+def printed(found, width=100, encoding="utf-8", said=None, marks=None, **settings) -> str:
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
     # Under TERM=dumb Rich would take 80 columns whatever it is told.
     screen = Console(file=out, width=width, highlight=False, _environ={}, **settings)
-    render(found, FROZEN, None, screen)
+    render(found, FROZEN, None, screen, said or {}, marks or {})
     return raw.getvalue().decode(encoding)
 
 
@@ -137,3 +141,51 @@ def test_the_bar_shows_the_score_inside_its_interval(results):
     bar = Axis([row], 40).bar(row)
     assert len(bar) == 40
     assert bar.index("├") < bar.index("●") < bar.index("┤")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Three arms on one base: one gains everywhere, one on one buyer only, one nowhere."""
+    arms = ("everywhere", "only_x", "nowhere", "a_base_with_a_long_name")
+    plan_of = plan(arms, scenarios=40, families={"y": "oak"}, training_families=("oak",))
+    gains = {"everywhere": {"x": 0.1, "y": 0.1}, "only_x": {"x": 0.2}}
+    return world(plan_of, gains)
+
+
+def test_gains_guards_alarms_and_badges_stand_in_100_columns(trained):
+    said = verdicts(trained)
+    text = printed(board(trained), said=said, marks=badges(trained.design, {}))
+    assert max(map(len, text.splitlines())) <= 100
+    table = text[text.index("Gain over base") :]
+    for name in ("everywhere", "only_x", "nowhere"):
+        gain = said[name].gain
+        low, high = gain.interval
+        shown = (
+            rf"^{name} +{re.escape(f'{gain.estimate.value:+.3f} [{low:+.3f}, {high:+.3f}]')} .* expl\."
+        )
+        assert re.search(shown, table, re.MULTILINE)
+    assert re.search(r"^everywhere .*, general .*○ ○ ✓ ", table, re.MULTILINE)
+    assert re.search(r"^only_x .*⚠ \+0\.\d+ +○ ○ ✗ ", table, re.MULTILINE)
+    assert re.search(r"^⚠ only_x: its gain leans toward x", table, re.MULTILINE)
+    assert re.search(r"^seller +x +y \[T\]", text, re.MULTILINE)
+    assert "[T] y, training family: oak" in text
+
+
+def test_a_declared_gain_shows_holms_p(trained):
+    contrast = Contrast(plus=("everywhere",), minus=("a_base_with_a_long_name",))
+    analysis = trained.design.analysis.model_copy(update={"contrasts": (contrast,)})
+    declared = replace(trained, design=trained.design.model_copy(update={"analysis": analysis}))
+    text = printed(board(declared), said=verdicts(declared))
+    assert re.search(r"^everywhere .*< 0\.001 Holm", text, re.MULTILINE)
+    assert re.search(r"^only_x .*< 0\.001 expl\.", text, re.MULTILINE)
+
+
+def test_guards_in_ascii_are_still_told_apart(trained):
+    text = printed(board(trained), encoding="ascii", said=verdicts(trained))
+    assert text.isascii()
+    assert "+ pass, x fail, ? not judged; ! pooling alarm" in text
+    assert re.search(r"^only_x .*! \+0\.\d+ +\? \? x ", text, re.MULTILINE)
+
+
+def test_where_nobody_has_a_base_or_spoke_there_are_no_guards_to_show(results):
+    assert "guards" not in printed(board(results), said=verdicts(results))
