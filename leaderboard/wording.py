@@ -214,6 +214,8 @@ def notes(estimates: Iterable[Estimate]) -> list[str]:
 def visible(text: str) -> str:
     """Return `text` with control and other unprintable characters spelled out, so that a name or a
     message can neither move a cursor nor hide anything."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return "".join(
         char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
         for char in text
