@@ -53,7 +53,7 @@ def test_what_a_field_holds_changes_only_with_the_version() -> None:
 
 def test_every_field_of_a_hand_made_match() -> None:
     """Packages with both utilities: 00 .40 .30; 01 0 1; 10 .70 .12; 11 .30 .82; 20 1 0; 21 .60
-    .70. All but 00 are on the frontier, and 10 is nearest to it; of 00, 11 and 21, which are rational for
+    .70. All but 00 are on the frontier, 10 the nearest to it; of 00, 11 and 21, which are rational for
     both, 21 has the largest sum of gains, .30 + .50."""
     measured = row(
         [
