@@ -23,6 +23,7 @@ from arena.commands.scenarios import scenarios_app
 from arena.commands.show import show
 from arena.commands.splits import splits
 from arena.commands.standings import standings
+from arena.commands.value import value
 from arena.commands.withdraw import withdraw
 from arena.errors import UserError
 
@@ -87,6 +88,7 @@ app.command(rich_help_panel=RECORD)(compare)
 app.command(rich_help_panel=RECORD)(splits)
 app.command(rich_help_panel=RECORD)(guards)
 app.command(rich_help_panel=RECORD)(openings)
+app.command(rich_help_panel=RECORD)(value)
 app.command(rich_help_panel=RECORD)(leaderboard)
 app.command(rich_help_panel=RECORD)(matches)
 app.command(rich_help_panel=RECORD)(show)
