@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -17,6 +19,17 @@ def print_json(content: Any, indent: int | None = 2) -> None:
     """Print JSON, in ASCII where standard output is not Unicode; NaN is a bug and raises."""
     ascii_only = not (sys.stdout.encoding or "ascii").lower().startswith("utf")
     typer.echo(json.dumps(content, ensure_ascii=ascii_only, allow_nan=False, indent=indent))
+
+
+@contextmanager
+def progress_bar(what: str, total: int) -> Generator[Callable[[], None]]:
+    """Show a bar on stderr; gives the function to call once for each of `total` steps."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda: progress.advance(task)
 
 
 def new_table(*columns: str) -> "Table":
