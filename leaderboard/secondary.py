@@ -48,6 +48,12 @@ class Mean:
     """Scored matches of the panel that it does not rest on: not defined or not known there, or not of
     the part that it is about."""
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `arena standings --measures --json` prints it: without a p against 0."""
+        found = self.estimate.to_json() | {"left_out": self.left_out}
+        del found["p"]
+        return found
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -71,10 +77,7 @@ class Panel:
             "matches": self.matches,
             "planned": self.planned,
             "void": self.void,
-            "means": {
-                name: mean.estimate.to_json() | {"left_out": mean.left_out}
-                for name, mean in self.means.items()
-            },
+            "means": {name: mean.to_json() for name, mean in self.means.items()},
             "rates": {name: vars(rate) for name, rate in self.rates.items()},
             "faults": self.faults,
         }

@@ -18,7 +18,7 @@ def print_strengths(
     from leaderboard import wording
 
     typer.echo(
-        f"Bradley-Terry strengths of {role.value}s, a second view beside the score. "
+        f"Bradley-Terry strengths of {role.value}s, a second view beside the score.\n"
         f"Design {design}, frozen {wording.when(frozen)}"
     )
     for held_out, found in panels.items():
