@@ -26,6 +26,9 @@ VIEWS = {
     "compare": View("compare", "Compare"),
     "matches": View("matches", "Matches"),
     "match": View("match", None),
+    "scenarios": View("scenarios", "Scenarios"),
+    "runs": View("runs", "Training runs"),
+    "designs": View("designs", "Designs"),
     "reading": View("reading", "How to read this"),
 }
 

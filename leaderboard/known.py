@@ -34,7 +34,7 @@ class Known:
     params: float | None
     """Effective parameters."""
     lineage: Mapping[str, Any]
-    """How it was made, as it was registered: `learning_rate`, `steps`, `tokens`, `architecture`, `kl`..."""
+    """How it was made, as registered: `learning_rate`, `steps`, `tokens`, `architecture`, `kl`."""
 
 
 def known(
