@@ -3,10 +3,13 @@
 from arena.store.agents import Registration
 from arena.store.database import MissingDatabase, StoreError
 from arena.store.listing import Filter, Listed
+from arena.store.logs import Deviation
 from arena.store.pace import Pace
 from arena.store.store import Store, StoredDesign
+from arena.store.training import TrainingRun
 
 __all__ = [
+    "Deviation",
     "Filter",
     "Listed",
     "MissingDatabase",
@@ -15,4 +18,5 @@ __all__ = [
     "Store",
     "StoreError",
     "StoredDesign",
+    "TrainingRun",
 ]

@@ -84,8 +84,19 @@ def writing(engine: Engine) -> Connection:
 def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]], key: str) -> None:
     """Insert `rows`; one whose `key` is there already is left as it stands."""
     if rows:
-        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-        connection.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=[key]), rows)
+        insert = _dialect(connection).insert(table)
+        connection.execute(insert.on_conflict_do_nothing(index_elements=[key]), rows)
+
+
+def upsert(
+    connection: Connection, table: Table, rows: Sequence[dict[str, Any]], keys: Sequence[str]
+) -> None:
+    """Insert `rows`, which have every column; one whose `keys` are there already replaces what stands
+    there. For what is derived or repeated, never for matches."""
+    if rows:
+        insert = _dialect(connection).insert(table)
+        new = {name: insert.excluded[name] for name in table.c.keys() if name not in keys}  # noqa: SIM118
+        connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=new), rows)
 
 
 def trouble(url: URL, error: DatabaseError) -> StoreError:
@@ -96,6 +107,11 @@ def trouble(url: URL, error: DatabaseError) -> StoreError:
             if sign in cause:
                 return StoreError(advice.format(at=at))
     return StoreError(f"{at}: {cause}")
+
+
+def _dialect(connection: Connection) -> Any:
+    """Return the module whose INSERT knows conflicts; SQLAlchemy has no common one."""
+    return postgresql if connection.dialect.name == "postgresql" else sqlite
 
 
 def _set_up(dbapi: Any, record: object) -> None:

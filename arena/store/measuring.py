@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Engine, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from arena.measures import VERSION, Yardstick, words
 from arena.play import Turn
 from arena.record import undrawn
-from arena.store.database import StoreError, shown, writing
+from arena.store.database import StoreError, shown, upsert, writing
 from arena.store.models import MATCHES, MEASURES, SCENARIOS, STATE
 from arena.transcript import decode
 
@@ -53,40 +52,40 @@ def bring_up_to_date(engine: Engine, progress: Progress | None = None) -> None:
 
 def measure(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[bytes, str | None]]:
     """Return the measures and words of matches, by key, from their transcripts."""
+    found: dict[str, tuple[bytes, str | None]] = {}
+    for start in range(0, len(keys), BATCH):  # databases limit the variables of one statement
+        found |= _measures(connection, keys[start : start + BATCH])
+    return found
+
+
+def _measures(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[bytes, str | None]]:
+    match, scenario = MATCHES.c, SCENARIOS.c
     query = (
-        select(
-            MATCHES.c.key,
-            MATCHES.c.scenario_key,
-            MATCHES.c.deal,
-            MATCHES.c.transcript,
-            SCENARIOS.c.content,
-        )
-        .join(SCENARIOS, MATCHES.c.scenario_key == SCENARIOS.c.key)
-        .where(MATCHES.c.key.in_(keys))
+        select(match.key, match.scenario_key, match.deal, match.transcript, scenario.content)
+        .join(SCENARIOS, match.scenario_key == scenario.key)
+        .where(match.key.in_(keys))
+        .order_by(match.scenario_key)
     )
     yardsticks: dict[str, Yardstick] = {}
     found = {}
-    rows: Iterable[Any] = connection.execute(query.order_by(MATCHES.c.scenario_key))
-    for key, scenario, deal, transcript, content in rows:
-        if scenario not in yardsticks:
-            yardsticks = {scenario: Yardstick(undrawn(content))}
+    rows: Iterable[Any] = connection.execute(query)
+    for key, scenario_key, deal, transcript, content in rows:
+        if scenario_key not in yardsticks:
+            yardsticks = {scenario_key: Yardstick(undrawn(content))}
         turns = _turns(transcript)
         package = None if deal is None else tuple(json.loads(deal))
-        found[key] = (yardsticks[scenario].row(turns, package), words(turns))
+        found[key] = (yardsticks[scenario_key].row(turns, package), words(turns))
     return found
 
 
 def _measure(engine: Engine, keys: Sequence[str]) -> None:
-    dialect = postgresql if engine.dialect.name == "postgresql" else sqlite
     with engine.connect() as connection:
         made = [
             {"key": key, "version": VERSION, "content": content, "words": said}
             for key, (content, said) in measure(connection, keys).items()
         ]
-    insert = dialect.insert(MEASURES)
-    new = {column: insert.excluded[column] for column in ("version", "content", "words")}
     with writing(engine) as connection, connection.begin():
-        connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=new), made)
+        upsert(connection, MEASURES, made, ("key",))
 
 
 def _turns(transcript: bytes) -> Sequence[Turn]:
