@@ -30,12 +30,17 @@ STYLE = f"""<style>
 .ba-fault summary::before {{ content: "⚠ "; color: {palette.BUYER}; }}
 .ba-faults {{ color: {palette.BUYER}; font-weight: 500; margin-left: .5rem; }}
 .ba-turn details {{ margin-top: .2rem; }}
+.ba-plain summary {{ cursor: pointer; font-size: .85rem; }}
+.ba-plain .prose {{ white-space: pre-wrap; max-width: 46rem; padding: .3rem 0 .6rem 1rem; }}
+.ba-plain pre {{ white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; max-height: 30rem;
+  overflow-y: auto; background: rgba(128,128,128,.12); padding: .5rem; border-radius: .4rem; }}
 .ba-pair {{ display: grid; grid-template-columns: 1fr 1fr; column-gap: 1.5rem; align-items: start; }}
 .ba-pair > div {{ min-width: 0; }}
 .ba-first {{ grid-column: 1; }}
 .ba-second {{ grid-column: 2; }}
 .ba-bar {{ display: block; height: 4px; border-radius: 2px; margin: .15rem 0 0 auto;
   background: rgba(128,128,128,.25); width: 4.5rem; }}
+.ba-inline {{ display: inline-block; margin: 0 .6rem .15rem 0; }}
 .ba-bar span {{ display: block; height: 4px; border-radius: 2px; }}
 @media (min-width: 641px) {{
   .stColumn:has(.st-key-ba-beside) > div {{ position: sticky; top: 3.5rem;

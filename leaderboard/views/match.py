@@ -163,7 +163,7 @@ def _files(store: Store, shown: Transcript) -> None:
     if receipts:
         sent = json.dumps(receipts, indent=1, ensure_ascii=False)
         st.html(
-            '<div class="ba-turn"><details><summary>receipts: what was effectively sent to the models'
+            '<div class="ba-plain"><details><summary>receipts: what was effectively sent to the models'
             f"</summary><pre>{markup.text(sent[: dialogue.SHOWN])}</pre></details></div>"
         )
 
