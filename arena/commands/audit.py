@@ -1,17 +1,16 @@
 """`arena scenarios audit`: whether a policy that does not bargain can beat the buyers."""
 
-from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arena.commands.options import AsJson, Db, split_names
-from arena.commands.printing import add_row, new_table, print_json, print_table
+from arena.commands.options import AsJson, Db, open_store, split_names
+from arena.commands.printing import add_row, new_table, print_json, print_table, progress_bar
 from arena.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
@@ -39,7 +38,9 @@ def audit(
     """Sell to every buyer by fixed policies, and say what share of the ceiling the best of them earns.
 
     The ceiling is the most a package gives the seller while the buyer still gets its walk-away value;
-    a buyer from whom a fixed policy earns over 90% of it is exploitable. Uses the dev split.
+    a buyer from whom a fixed policy earns over 90% of it is exploitable. Uses the dev split. Where there
+    is a database (--db), the results are kept in it, and its boards mark exploitable buyers by their
+    newest audit; none is created.
     """
     from arena.audit import audit as run_audit
     from scenarios.draw import DrawError
@@ -47,12 +48,14 @@ def audit(
     played = _domains(domains)
     found = _buyers(buyers, db, played)
     try:
-        with _progress(len(played) * scenarios) as advance:
+        with progress_bar("scenarios", len(played) * scenarios) as advance:
             audits = run_audit(found, played, scenarios, turn_timeout, advance)
     except DrawError as error:
         raise UserError(str(error)) from error
+    content = [_json(one) for one in audits]
+    _keep(db, {found[one["buyer"]].spec.version: one for one in content})
     if as_json:
-        print_json([_json(one) for one in audits])
+        print_json(content)
     else:
         print_table(_table(audits, len(played)))
 
@@ -92,15 +95,18 @@ def _buyers(names: str | None, db: str | None, domains: "Sequence[Domain]") -> "
     return found
 
 
-@contextmanager
-def _progress(total: int) -> "Iterator[Callable[[], None]]":
-    """Show a bar on stderr; gives the function to call once a scenario."""
-    from rich.console import Console
-    from rich.progress import Progress
+def _keep(db: str | None, audits: "Mapping[str, dict[str, Any]]") -> None:
+    """Keep the audits, by version, in the database, if there is one; say so."""
+    from arena.store import MissingDatabase
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("scenarios", total=total)
-        yield lambda: progress.advance(task)
+    try:
+        store = open_store(db)
+    except MissingDatabase:
+        return
+    with store:
+        for version, found in audits.items():
+            store.add_audit(version, found)
+        typer.echo(f"Kept in {store.address}, whose boards mark exploitable buyers.", err=True)
 
 
 def _json(one: "BuyerAudit") -> dict[str, Any]:

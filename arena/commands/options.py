@@ -32,10 +32,13 @@ def split_names(text: str | None) -> list[str] | None:
 
 
 def open_store(db: str | None, *, create: bool = False) -> "Store":
-    """Open the database and say so where it was migrated. Raises UserError."""
+    """Open the database; say so where it was migrated, and how far it is where that takes long. Raises
+    UserError."""
+    from arena.commands.printing import measuring
     from arena.store import Store
 
-    store = Store.open(db, create=create)
+    with measuring() as progress:
+        store = Store.open(db, create=create, progress=progress)
     if store.backup is not None:
         typer.echo(f"Migrated {store.address}; as it was, it is kept in {store.backup}.", err=True)
     return store

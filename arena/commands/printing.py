@@ -2,8 +2,9 @@
 
 import json
 import sys
+import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 160
 """A pipe has no width; a table is better wide than cut."""
+PATIENCE_S = 2.0
+"""What takes longer shows how far it is."""
 
 
 def print_json(content: Any, indent: int | None = 2) -> None:
@@ -22,14 +25,33 @@ def print_json(content: Any, indent: int | None = 2) -> None:
 
 
 @contextmanager
-def progress_bar(what: str, total: int) -> Generator[Callable[[], None]]:
-    """Show a bar on stderr; gives the function to call once for each of `total` steps."""
+def progress_bar(what: str, total: int) -> Generator[Callable[..., None]]:
+    """Show a bar on stderr; gives the function to call for each of `total` steps, or with a number of
+    them."""
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=total)
-        yield lambda: progress.advance(task)
+        yield lambda steps=1: progress.advance(task, steps)
+
+
+@contextmanager
+def measuring() -> Generator[Callable[[int, int], None]]:
+    """Give the function that `Store.open` tells how many matches are measured, and of how many: a bar on
+    stderr once that has taken PATIENCE_S."""
+    with ExitStack() as stack:
+        begun, shown, tick = time.monotonic(), 0, None
+
+        def progress(done: int, total: int) -> None:
+            nonlocal shown, tick
+            if tick is None and time.monotonic() - begun > PATIENCE_S:
+                tick = stack.enter_context(progress_bar("measuring stored matches", total))
+            if tick is not None:
+                tick(done - shown)
+                shown = done
+
+        yield progress
 
 
 def new_table(*columns: str) -> "Table":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from arena.commands.options import Db
+from arena.commands.options import Db, open_store
 from arena.errors import UserError
 
 if TYPE_CHECKING:
@@ -53,10 +53,9 @@ def _spec(agent: str, db: str | None) -> "AgentSpec":
     """Return a registered agent's spec, or that of the LiteLLM model with this name."""
     from agents.language_model import model_spec
     from arena.registry import Registry
-    from arena.store import Store
 
     try:
-        with Store.open(db, create=False) as store:
+        with open_store(db) as store:
             return Registry(store).find(agent).spec
     except UserError as error:
         if "/" not in agent:
