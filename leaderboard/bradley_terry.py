@@ -187,9 +187,10 @@ def fit(compared: Comparisons) -> Fit:
     centre_A = determined_A if determined_A.any() else np.ones(compared.arms, bool)
     theta_A = log_strengths(wins_A_A)
     theta_A = theta_A - theta_A[centre_A].mean()
-    clusters = np.unique(compared.cluster_K, return_index=True)[1]
-    clusters_D = np.bincount(compared.domain_K[clusters])
-    variance_A = _variances(compared, theta_A, wins_A_A, centre_A)
+    domain_G = np.full(1 + int(compared.cluster_K.max(initial=-1)), -1)
+    domain_G[compared.cluster_K] = compared.domain_K
+    clusters_D = np.bincount(domain_G[domain_G >= 0])
+    variance_A = _variances(compared, theta_A, wins_A_A, centre_A, domain_G)
     enough = np.all(clusters_D != 1)
     return Fit(
         theta_A=theta_A,
@@ -197,7 +198,7 @@ def fit(compared: Comparisons) -> Fit:
         determined_A=determined_A,
         drawn=drawn,
         df=int((clusters_D - 1).clip(0).sum()),
-        clusters=len(clusters),
+        clusters=int(clusters_D.sum()),
     )
 
 
@@ -273,17 +274,20 @@ def _check_connected(wins_A_A: FloatArray, names: list[str]) -> None:
 
 
 def _variances(
-    compared: Comparisons, theta_A: FloatArray, wins_A_A: FloatArray, centre_A: BoolArray
+    compared: Comparisons,
+    theta_A: FloatArray,
+    wins_A_A: FloatArray,
+    centre_A: BoolArray,
+    domain_G: IntArray,
 ) -> FloatArray:
-    """Return the sandwich variance of theta_A less its mean over the marked arms."""
-    arms, clusters = compared.arms, 1 + int(compared.cluster_K.max(initial=-1))
+    """Return the sandwich variance of theta_A less its mean over the marked arms; `domain_G` is each
+    scenario's domain, -1 where it has no comparison."""
+    arms, clusters = compared.arms, len(domain_G)
     p_A_A = expit(theta_A[:, None] - theta_A)
     rest_K = compared.won_K - p_A_A[compared.first_K, compared.second_K]
     psi_G_A = np.bincount(compared.cluster_K * arms + compared.first_K, rest_K, clusters * arms)
     psi_G_A -= np.bincount(compared.cluster_K * arms + compared.second_K, rest_K, clusters * arms)
     psi_G_A = psi_G_A.reshape(clusters, arms)
-    domain_G = np.full(clusters, -1)
-    domain_G[compared.cluster_K] = compared.domain_K
     middle_A_A = np.zeros((arms, arms))
     for domain in np.unique(domain_G[domain_G >= 0]):
         own_G_A = psi_G_A[domain_G == domain]
@@ -298,13 +302,10 @@ def _variances(
 
 def _counts(compared: Comparisons) -> IntArray:
     """Count each arm's wins, ties and losses (axis O) over its comparisons."""
-    counts_O_A = np.zeros((3, compared.arms), dtype=np.int64)
-    for outcome, won in enumerate((1.0, 0.5, 0.0)):
-        for side_K, own_K in (
-            (compared.first_K, compared.won_K),
-            (compared.second_K, 1 - compared.won_K),
-        ):
-            counts_O_A[outcome] += np.bincount(side_K[own_K == won], minlength=compared.arms)
+    lost_K, sides = (2 * (1 - compared.won_K)).astype(np.int64), 3 * compared.arms
+    flat = np.bincount(lost_K * compared.arms + compared.first_K, minlength=sides)
+    flat = flat + np.bincount((2 - lost_K) * compared.arms + compared.second_K, minlength=sides)
+    counts_O_A: IntArray = flat.reshape(3, compared.arms)
     return counts_O_A
 
 
