@@ -41,7 +41,8 @@ def arena(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedPro
 
 
 def rows(database: Path, table: str = "matches") -> dict[str, dict[str, Any]]:
-    """Return the whole rows of a table by key (and attempt), as they are committed now."""
+    """Return the whole rows of a table by key (voids: and attempt; audits: id), as they are committed
+    now."""
     if not database.exists():
         return {}
     with closing(sqlite3.connect(database, timeout=30)) as connection:
@@ -49,7 +50,8 @@ def rows(database: Path, table: str = "matches") -> dict[str, dict[str, Any]]:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
             return {}
         found = connection.execute(f"SELECT * FROM {table}").fetchall()
-    return {f"{row['key']}{row['attempt'] if table == 'voids' else ''}": dict(row) for row in found}
+    names = {"voids": ("key", "attempt"), "audits": ("id",)}.get(table, ("key",))
+    return {"".join(str(row[name]) for name in names): dict(row) for row in found}
 
 
 def outcomes(database: Path) -> dict[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ import pytest
 
 from agents.scripted import spec_of
 from agents.spec import Connection, Profile
+from arena.measures import DTYPE
 from arena.record import storable
 from arena.schedule import plan, planned
 from arena.store import Filter, Registration, Store, StoreError
@@ -104,6 +105,86 @@ def test_columns_say_what_the_rows_say(store: Store) -> None:
         assert found.buyer_utility_M[at] == 1 - number / 1000
     clusters = {(found.scenario_M[at], *places[n].scenario) for n, at in enumerate(order)}
     assert len(clusters) == len({place.scenario for place in places})
+
+
+def test_columns_of_usage_are_unknown_where_any_part_is(store: Store) -> None:
+    plan_of = design()
+    scenarios = freeze(store, plan_of)
+    first, second, third, *_ = plan(plan_of)
+    known = {
+        "buyer_tokens_in": 900,
+        "buyer_tokens_out": 100,
+        "buyer_cost_usd": 0.5,
+        "buyer_latency_s": 9.0,
+    }
+    changes = {
+        first: known,
+        second: known | {"buyer_tokens_out": None, "buyer_cost_usd": None},
+        third: {},
+    }
+    made = {
+        row(plan_of, place, scenarios[place.scenario], **usage).key: usage
+        for place, usage in changes.items()
+    }
+    store.add_matches(row(plan_of, at, scenarios[at.scenario], **usage) for at, usage in changes.items())
+    found = store.results(plan_of)
+    assert sorted(found.key_M) == sorted(made)
+    for number, key in enumerate(found.key_M):
+        usage = made[str(key)]
+        tokens = usage.get("buyer_tokens_in"), usage.get("buyer_tokens_out")
+        expected = np.nan if None in tokens else sum(tokens)
+        np.testing.assert_equal(found.tokens_M_R[number], [np.nan, expected])
+        cost, latency = (usage.get(f"buyer_{what}") for what in ("cost_usd", "latency_s"))
+        np.testing.assert_equal(found.cost_M_R[number], [np.nan, np.nan if cost is None else cost])
+        np.testing.assert_equal(
+            found.latency_M_R[number], [np.nan, np.nan if latency is None else latency]
+        )
+
+
+def test_a_match_is_fresh_if_it_began_after_the_freeze(store: Store) -> None:
+    plan_of = design()
+    scenarios = freeze(store, plan_of)
+    frozen = store.design().created_at
+    times = (frozen, "2000-01-01T00:00:00.000000+00:00", "2999-01-01T00:00:00.000000+00:00")
+    made = [
+        row(plan_of, place, scenarios[place.scenario], started_at=at)
+        for place, at in zip(plan(plan_of), times, strict=False)
+    ]
+    store.add_matches(made)
+    found = store.results(plan_of)
+    fresh = dict(zip(found.key_M, found.fresh_M, strict=True))
+    assert [fresh[match.key] for match in made] == [True, False, True]
+    larger = design(scenarios=5)
+    assert not store.results(larger).fresh_M.any()
+    freeze(store, larger)
+    assert store.results(larger).fresh_M.tolist() == [key == made[2].key for key in found.key_M]
+
+
+def test_measures_come_back_beside_their_match(store: Store) -> None:
+    plan_of = design()
+    scenarios = freeze(store, plan_of)
+    made = {}
+    for number, place in enumerate(plan(plan_of)):
+        measures = np.zeros((), DTYPE)
+        measures["turns"] = number, number + 1
+        said = None if number % 3 else f'[["word {number}"],[]]'
+        found = row(plan_of, place, scenarios[place.scenario], measures=measures.tobytes(), words=said)
+        made[found.key] = (number, said)
+        store.add_matches([found])
+    results = store.results(plan_of)
+    assert results.measures_M.dtype == DTYPE
+    found = {
+        str(key): (measures["turns"][0], said)
+        for key, measures, said in zip(results.key_M, results.measures_M, results.words_M, strict=True)
+    }
+    assert found == made
+
+
+def test_a_design_without_matches_has_empty_columns(store: Store) -> None:
+    found = store.results(design())
+    assert len(found.key_M) == len(found.measures_M) == len(found.words_M) == 0
+    assert found.tokens_M_R.shape == found.cost_M_R.shape == found.latency_M_R.shape == (0, 2)
+    assert found.measures_M.dtype == DTYPE
 
 
 def test_withdrawn_matches_stay_visible_and_leave_the_results(store: Store) -> None:
