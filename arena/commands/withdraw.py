@@ -21,9 +21,10 @@ def withdraw(
     """Withdraw an agent from future tournaments, or a match from every board.
 
     Both stay in the record with the reason. A withdrawn match is not played again: its cell counts as
-    missing.
+    missing. Designs that lose matches by it get an entry in their log (arena design show).
     """
     from arena.commands.printing import plain
+    from arena.deviations import log_withdrawn_agent, log_withdrawn_match
     from arena.registry import Registry
 
     if (agent is None) == (match is None):
@@ -34,9 +35,16 @@ def withdraw(
         if agent is not None:
             for gone in Registry(store).withdraw(agent, reason):
                 typer.echo(f"{plain(gone.full_name)} is withdrawn: {plain(reason)}")
+                _say_logged(log_withdrawn_agent(store, gone.spec.version, reason.strip()))
             return
         found = store.match(match or "")
         if found.withdrawn_at is not None:
             raise UserError(f"match {found.key} is withdrawn already: {found.withdrawn_reason}")
         store.withdraw_match(found.key, reason.strip())
         typer.echo(f"match {found.key} is withdrawn: {plain(reason)}")
+        _say_logged(log_withdrawn_match(store, found, reason.strip()))
+
+
+def _say_logged(designs: list[str]) -> None:
+    if designs:
+        typer.echo(f"Logged as a deviation from {', '.join(designs)}.", err=True)
