@@ -57,7 +57,7 @@ class Contrast(BaseModel):
 class Guards(BaseModel):
     """Limits against hollow gains. Ours, and shown as ours."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     action_leak: Share = 0.05
     """The largest share of a seller's messages that may carry a fragment of the JSON action."""

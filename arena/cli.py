@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from arena.commands.agents import agents
 from arena.commands.check import check
 from arena.commands.compare import compare
+from arena.commands.design import design_app
 from arena.commands.designs import designs
 from arena.commands.guards import guards
 from arena.commands.leaderboard import leaderboard
@@ -21,6 +22,7 @@ from arena.commands.register import register
 from arena.commands.run_tournament import run_tournament
 from arena.commands.scenarios import scenarios_app
 from arena.commands.show import show
+from arena.commands.simulate import simulate
 from arena.commands.splits import splits
 from arena.commands.standings import standings
 from arena.commands.value import value
@@ -82,7 +84,9 @@ app.command(rich_help_panel=AGENTS)(check)
 app.command(rich_help_panel=AGENTS)(withdraw)
 app.command("run-tournament", rich_help_panel=TOURNAMENTS)(run_tournament)
 app.command(rich_help_panel=TOURNAMENTS)(power)
+app.command(rich_help_panel=TOURNAMENTS)(simulate)
 app.command(rich_help_panel=TOURNAMENTS)(designs)
+app.add_typer(design_app, name="design", rich_help_panel=TOURNAMENTS)
 app.command(rich_help_panel=RECORD)(standings)
 app.command(rich_help_panel=RECORD)(compare)
 app.command(rich_help_panel=RECORD)(splits)

@@ -112,14 +112,11 @@ def request_from(fields: Mapping[str, Any], where: str = "") -> Request:
         raise UserError(where + mistakes(error)) from None
 
 
-def resolve(
-    request: Request, store: Store, extra: Iterable[Domain] = (), *, to_play: bool = True
-) -> Lineup:
+def resolve(request: Request, store: Store, extra: Iterable[Domain] = ()) -> Lineup:
     """Return the line-up that `request` means now.
 
-    `extra` are domains that a design file may name beside the bundled ones and those in the store. Only
-    a line-up that is `to_play` needs its models' keys. Raises UserError with what to do for anything
-    that cannot be played.
+    `extra` are domains that a design file may name beside the bundled ones and those in the store.
+    Raises UserError with what to do for anything that cannot be played.
     """
     registry = Registry(store)
     domains, held_out = _domains(request, store, extra)
@@ -127,7 +124,7 @@ def resolve(
     sellers = _side(request.sellers, Role.SELLER, registry, store, domains, notes)
     buyers = _side(request.buyers, Role.BUYER, registry, store, domains, notes)
     agents = {agent.spec.version: agent for agent in (*buyers, *sellers)}
-    built = {version: _built(agent, to_play) for version, agent in agents.items()}
+    built = {version: _built(agent) for version, agent in agents.items()}
     sides = {
         side: tuple(
             Player(
@@ -221,9 +218,9 @@ def _check_distinct(agents: Sequence[Registration], role: Role) -> None:
         seen[version] = agent.name
 
 
-def _built(agent: Registration, to_play: bool) -> Agent:
+def _built(agent: Registration) -> Agent:
     variable = agent.connection.api_key_env
-    if to_play and variable is not None and not os.environ.get(variable):
+    if variable is not None and not os.environ.get(variable):
         raise UserError(f"{agent.name} needs its key in the environment variable {variable}: export it")
     try:
         return build(agent.spec, agent.connection)

@@ -18,6 +18,7 @@ from itertools import groupby
 
 from agents.build import UnplayableError
 from arena.conversations import converse, waits
+from arena.deviations import Frozen, freeze
 from arena.errors import UserError
 from arena.ledger import Ledger
 from arena.lineup import Lineup
@@ -144,6 +145,12 @@ class Tournament:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return max(1, min(cores or 1, self.quick // MATCHES_A_WORKER))
 
+    def freeze(self, reason: str | None = None) -> Frozen:
+        """Freeze the design, unless it was before, and log what it changes of earlier ones, with the
+        `reason`."""
+        specs = [agent.spec for agent in self._lineup.agents.values()]
+        return freeze(self._store, self._design, specs, self._lineup.domains.values(), reason)
+
     def run(self, tick: Callable[[Summary], None] = lambda summary: None) -> Summary:
         """Freeze the design, play what is left, and return what came of it.
 
@@ -152,8 +159,7 @@ class Tournament:
         Raises UserError where an agent or a domain turns out to be unplayable.
         """
         begun = time.perf_counter()
-        specs = [agent.spec for agent in self._lineup.agents.values()]
-        self._store.add_design(self._design, specs, self._lineup.domains.values())
+        self.freeze()
         with self._interruptible(), Ledger(self._store) as ledger:
 
             def pulse() -> None:

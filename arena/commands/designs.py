@@ -1,31 +1,24 @@
-"""`arena designs`: the frozen plans that were played."""
+"""`arena designs`: the frozen plans."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from arena.commands.options import AsJson, Db, open_store
 
 if TYPE_CHECKING:
-    from arena.store import StoredDesign
+    from arena.store import Store, StoredDesign
 
 
 def designs(
-    show: Annotated[
-        str | None,
-        typer.Option(metavar="HASH", help="Print one design as JSON, to be kept for --design FILE."),
-    ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the designs, the one run last first: boards show that one unless told otherwise."""
+    """List the designs, the one frozen or run last first: boards show that one unless told otherwise."""
     from arena.commands.printing import print_json
 
     with open_store(db) as store:
-        if show is not None:
-            print_json(store.design(show).design.model_dump(mode="json"))
-            return
-        found = [_row(stored, len(store.places(stored.design)[0])) for stored in store.designs()]
+        found = [_row(store, stored) for stored in store.designs()]
     if as_json:
         print_json(found)
     elif found:
@@ -34,7 +27,7 @@ def designs(
         typer.echo("No design yet: arena run-tournament makes and plays one.")
 
 
-def _row(stored: "StoredDesign", scored: int) -> dict[str, Any]:
+def _row(store: "Store", stored: "StoredDesign") -> dict[str, Any]:
     from arena.schedule import planned
     from scenarios.scenario import Role
 
@@ -44,7 +37,7 @@ def _row(stored: "StoredDesign", scored: int) -> dict[str, Any]:
         "created_at": stored.created_at,
         "last_run_at": stored.last_run_at,
         "planned": planned(design),
-        "scored": scored,
+        "scored": len(store.places(design)[0]),
         "sellers": list(design.names(Role.SELLER).values()),
         "buyers": list(design.names(Role.BUYER).values()),
         "domains": [domain.name for domain in design.domains],
@@ -54,19 +47,22 @@ def _row(stored: "StoredDesign", scored: int) -> dict[str, Any]:
         "opener": design.opener,
         "turns": design.turns,
         "seed": design.seed,
+        "contrasts": len(design.analysis.contrasts) if design.analysis is not None else 0,
+        "deviations": len(store.deviations(design.hash)),
     }
 
 
 def _print(found: list[dict[str, Any]]) -> None:
     from arena.commands.printing import add_row, new_table, print_table
 
-    columns = ("design", "frozen (UTC)", ">sellers", ">buyers", ">domains", ">scenarios")
-    table = new_table(*columns, ">scored", ">planned", "rules")
+    columns = ("design", "frozen (UTC)", ">sellers", ">buyers", ">domains", ">scenarios", ">contrasts")
+    table = new_table(*columns, ">deviations", ">scored", ">planned", "rules")
     for row in found:
         turns = f"{row['turns']} turns" if row["turns"] else "hidden limits"
         counts = [len(row[side]) for side in ("sellers", "buyers", "domains")]
         frozen = row["created_at"][:16].replace("T", " ")
         scored, planned = f"{row['scored']:,}", f"{row['planned']:,}"
         rules = f"{row['opener']}, {turns}, seed {row['seed']}"
-        add_row(table, row["design"], frozen, *counts, row["scenarios"], scored, planned, rules)
+        counts += [row[count] for count in ("scenarios", "contrasts", "deviations")]
+        add_row(table, row["design"], frozen, *counts, scored, planned, rules)
     print_table(table)

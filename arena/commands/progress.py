@@ -4,10 +4,13 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
 from arena.commands.printing import plain
+from arena.design import Design
+from arena.deviations import NO_REASON, Frozen
+from arena.differences import Departure
 from arena.lineup import Lineup
 from arena.protocol import LEAST_TURNS, MOST_TURNS
 from arena.tournament import Summary, Tournament
@@ -44,6 +47,7 @@ def plan_lines(tournament: Tournament, lineup: Lineup) -> Generator[str]:
             f"  {design.replicates} replicates where a side plays by chance; deterministic pairs play "
             "one, since every other would be the same"
         )
+    yield f"  asked:   {family(design)}"
     for note in lineup.notes:
         yield f"  note: {plain(note)}"
     going_on = f", {summary.already:,} played already" if summary.already else ""
@@ -51,6 +55,30 @@ def plan_lines(tournament: Tournament, lineup: Lineup) -> Generator[str]:
     todo = tournament.quick + tournament.waiting
     where = f" ({tournament.workers} worker processes)" if tournament.workers > 1 else ""
     yield f"{summary.planned:,} matches planned{going_on}{lost}; {todo:,} to play{where}"
+
+
+def family(design: Design) -> str:
+    """Say how many contrasts were declared, and what Holm's m is."""
+    count = len(design.analysis.contrasts) if design.analysis is not None else 0
+    if not count:
+        return "no contrast is declared, so every comparison will be exploratory"
+    return f"{counted(count, 'contrast')} declared, Holm over m = {count}"
+
+
+def departure_lines(departures: Iterable[Departure], verb: str) -> Generator[str]:
+    """Yield a line for each departure from an earlier design, with what happens to it."""
+    for kind, what in departures:
+        yield f"Deviation {verb} ({kind.value}): {plain(what)}"
+
+
+def frozen_lines(frozen: Frozen) -> Generator[str]:
+    """Yield what freezing a design has just logged, with the reason; nothing where it logged nothing."""
+    yield from departure_lines(frozen.logged, "logged")
+    if frozen.logged:
+        given = (
+            plain(frozen.reason) if frozen.reason != NO_REASON else f"{NO_REASON} (--reason gives one)"
+        )
+        yield f"  reason: {given}"
 
 
 @contextmanager

@@ -1,11 +1,29 @@
 """`arena run-tournament`: play what is planned and not played yet."""
 
-import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from arena.commands.options import AsJson, Db, open_if_there, open_store, split_names
+from arena.commands.options import AsJson, Db, open_if_there, open_store
+from arena.commands.request import (
+    RULES,
+    WHO,
+    Buyers,
+    Contrasts,
+    Domains,
+    Infeasible,
+    Interval,
+    Opener,
+    Reason,
+    Replicates,
+    Scenarios,
+    Seed,
+    Sellers,
+    Turns,
+    asked,
+    lineup_of,
+    option,
+)
 from arena.errors import UserError
 
 if TYPE_CHECKING:
@@ -13,47 +31,21 @@ if TYPE_CHECKING:
     from arena.store import Store
     from arena.tournament import Settings, Tournament
 
-WHO = "Who and what"
-RULES = "How it is played"
 MACHINE = "How it is run (changes nothing that comes out)"
 
-
-def _option(panel: str, help: str, metavar: str | None = None, **limits: Any) -> Any:
-    return typer.Option(help=help, metavar=metavar, rich_help_panel=panel, **limits)
-
-
-Sellers = Annotated[
-    str | None, _option(WHO, "Names, by commas. [default: registered agents and the panel]", "A,B")
-]
-Buyers = Annotated[
-    str | None, _option(WHO, "Names, by commas. [default: registered agents and the panel]", "C,D")
-]
-Domains = Annotated[str | None, _option(WHO, "Names or .yaml files. [default: all nine]", "X,Y")]
-Scenarios = Annotated[int | None, _option(WHO, "Scenarios a domain. [default: 64]", min=1)]
-Infeasible = Annotated[
-    int | None, _option(WHO, "As many a domain again where no deal is good for both.", min=0)
-]
-Seed = Annotated[int | None, _option(WHO, "Another seed plays other scenarios.", min=0)]
 DesignFile = Annotated[
-    str | None, _option(WHO, "All of this from a YAML or JSON file, or a stored design.", "FILE|HASH")
-]
-Replicates = Annotated[
-    int | None, _option(RULES, "Matches a cell, where a side plays by chance. [default: 1]", min=1)
-]
-Opener = Annotated[str | None, _option(RULES, "alternate, seller, buyer or both. [default: alternate]")]
-Turns = Annotated[
-    int | None, _option(RULES, "Turns a side, announced. [default: hidden, 6 to 12]", min=1)
+    str | None, option(WHO, "All of this from a YAML or JSON file, or a stored design.", "FILE|HASH")
 ]
 TurnTimeout = Annotated[
-    float | None, _option(RULES, "Seconds a turn, for plug-ins and models.", min=0.01)
+    float | None, option(RULES, "Seconds a turn, for plug-ins and models.", min=0.01)
 ]
-Concurrency = Annotated[int, _option(MACHINE, "Matches with a model under way at once.", min=1)]
+Concurrency = Annotated[int, option(MACHINE, "Matches with a model under way at once.", min=1)]
 Workers = Annotated[
-    int | None, _option(MACHINE, "Processes for scripted pairs. [default: the cores]", min=1)
+    int | None, option(MACHINE, "Processes for scripted pairs. [default: the cores]", min=1)
 ]
-RetryVoids = Annotated[bool, _option(MACHINE, "Try matches that were void every time three times more.")]
-DryRun = Annotated[bool, _option(MACHINE, "Say what would be played, and stop.")]
-Yes = Annotated[bool, _option(MACHINE, "Play agents that cost money.")]
+RetryVoids = Annotated[bool, option(MACHINE, "Try matches that were void every time three times more.")]
+DryRun = Annotated[bool, option(MACHINE, "Say what would be played, and stop.")]
+Yes = Annotated[bool, option(MACHINE, "Play agents that cost money.")]
 
 
 def run_tournament(
@@ -66,6 +58,9 @@ def run_tournament(
     turns: Turns = None,
     infeasible: Infeasible = None,
     seed: Seed = None,
+    contrasts: Contrasts = None,
+    interval: Interval = None,
+    reason: Reason = None,
     turn_timeout: TurnTimeout = None,
     design: DesignFile = None,
     concurrency: Concurrency = 16,
@@ -83,52 +78,41 @@ def run_tournament(
     """
     from arena.tournament import Settings
 
-    asked = {
-        "sellers": split_names(sellers),
-        "buyers": split_names(buyers),
-        "domains": split_names(domains),
-        "scenarios": scenarios,
-        "replicates": replicates,
-        "opener": opener,
-        "turns": turns,
-        "infeasible": infeasible,
-        "seed": seed,
-    }
-    given = {name: value for name, value in asked.items() if value is not None}
+    given = asked(locals())
     settings = Settings(workers, concurrency, turn_timeout, retry_voids)
     with open_if_there(db) as found:  # a mistake, or a dry run, leaves no database behind
-        lineup = _lineup(found, design, given)
+        lineup = lineup_of(found, design, given)
         if dry_run:
-            _run(found, lineup, settings, dry_run=True, yes=yes, as_json=as_json)
+            _plan(found, lineup, settings, as_json)
             return
     with open_store(db, create=True) as store:
-        _run(store, lineup, settings, dry_run=False, yes=yes, as_json=as_json)
+        _run(store, lineup, settings, reason, yes=yes, as_json=as_json)
 
 
-def _lineup(store: "Store", design: str | None, given: dict[str, Any]) -> "Lineup":
-    """Resolve the options, or the design that stands for all of them."""
-    from arena.lineup import read_request, request_from, resolve
-    from scenarios import catalogue
+def _plan(store: "Store", lineup: "Lineup", settings: "Settings", as_json: bool) -> None:
+    """Say what would be played, and what would be logged."""
+    from arena.commands import progress
+    from arena.commands.printing import print_json
+    from arena.deviations import pending
+    from arena.tournament import Tournament
 
-    if design is None:
-        return resolve(request_from(given), store)
-    files = given.pop("domains", [])
-    if given:
-        option = next(iter(given))
-        raise UserError(f"--design says all that --{option} would: leave one of them out")
-    if design.endswith((".json", ".yaml", ".yml")) or os.path.exists(design):
-        request = read_request(design)
-    else:
-        request = request_from(store.design(design).design.model_dump(mode="json"))
-    try:
-        extra = [catalogue.load(path) for path in files]
-    except ValueError as error:
-        raise UserError(str(error)) from error
-    return resolve(request, store, extra)
+    tournament = Tournament(store, lineup, settings)
+    for line in progress.plan_lines(tournament, lineup):
+        typer.echo(line, err=True)
+    for line in progress.departure_lines(pending(store, lineup.design), "would be logged"):
+        typer.echo(line, err=True)
+    if as_json:
+        print_json(tournament.summary.to_json(), indent=None)
 
 
 def _run(
-    store: "Store", lineup: "Lineup", settings: "Settings", *, dry_run: bool, yes: bool, as_json: bool
+    store: "Store",
+    lineup: "Lineup",
+    settings: "Settings",
+    reason: str | None,
+    *,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     from arena.commands import progress
     from arena.commands.printing import print_json
@@ -137,19 +121,20 @@ def _run(
     tournament = Tournament(store, lineup, settings)
     for line in progress.plan_lines(tournament, lineup):
         typer.echo(line, err=True)
-    if not dry_run:
-        _check_cost(tournament, lineup, yes)
-        with progress.shown(tournament) as tick:
-            tournament.run(tick)
+    _check_cost(tournament, lineup, yes)
+    for line in progress.frozen_lines(tournament.freeze(reason)):
+        typer.echo(line, err=True)
+    with progress.shown(tournament) as tick:
+        tournament.run(tick)
     summary = tournament.summary
     if as_json:
         print_json(summary.to_json(), indent=None)
-        lines = progress.attention(summary, lineup)
-        typer.echo("\n".join(lines), err=True) if lines and not dry_run else None
-    elif not dry_run:
+        for line in progress.attention(summary, lineup):
+            typer.echo(line, err=True)
+    else:
         for line in progress.closing_lines(summary, lineup, store.address):
             typer.echo(line)
-    if not dry_run and not summary.complete:
+    if not summary.complete:
         raise typer.Exit(1)
 
 

@@ -140,7 +140,7 @@ def test_an_unset_key_is_told_before_anything_is_played(tmp_path: Path) -> None:
 
 def test_a_design_file_stands_for_the_options(tmp_path: Path) -> None:
     first = json.loads(invoke(*SMALL, "--infeasible", 1, "--turns", 4, "--json"))
-    (tmp_path / "d.json").write_text(invoke("designs", "--show", first["design"]))
+    (tmp_path / "d.json").write_text(invoke("design", "show", first["design"], "--json"))
     for design in ("d.json", first["design"], first["design"][:6]):
         again = json.loads(invoke("run-tournament", "--design", design, "--json"))
         assert again["design"] == first["design"]
@@ -358,7 +358,7 @@ def test_designs_are_listed_newest_first() -> None:
     assert [entry["design"] for entry in listed] == [second, first]
     assert [(e["planned"], e["scored"]) for e in listed] == [(16, 16), (16, 16)]
     assert first in invoke("designs")
-    content = json.loads(invoke("designs", "--show", first))
+    content = json.loads(invoke("design", "show", first, "--json"))
     assert [player["name"] for player in content["sellers"]] == ["boulware", "random"]
 
 
@@ -463,6 +463,7 @@ COMMANDS = dict(_walk(typer.main.get_command(app)))
 def test_there_are_all_commands() -> None:
     assert {name.split(" ", 1)[1] for name in COMMANDS if " " in name} >= {
         *("register", "agents", "withdraw", "run-tournament", "designs", "matches", "show", "check"),
+        *("design freeze", "design show", "design deviate"),
         *("standings", "leaderboard", "scenarios list", "scenarios show", "scenarios validate"),
         *("scenarios audit", "prompt show"),
     }
@@ -517,6 +518,7 @@ def test_the_documented_json_keys_are_those_printed() -> None:
     printed = {"run-tournament --json": json.loads(invoke(*SMALL, "--json"))}
     first = json.loads(invoke("matches", "--json").splitlines()[0])
     printed["matches --json"] = first
+    printed["design show --json"] = json.loads(invoke("design", "show", "--json"))
     printed["designs --json"] = json.loads(invoke("designs", "--json"))[0]
     printed["standings --json"] = json.loads(invoke("standings", "--json"))[0]
     printed["agents --json"] = json.loads(invoke("agents", "--json"))[0]
