@@ -1,6 +1,7 @@
 """Training runs made ready to be shown: a small chart a metric, and the checkpoints that are agents."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite, nan
 from typing import Any
 
 import altair as alt
@@ -34,7 +35,7 @@ def curve(
     rows = [
         {"run": wording.visible(name), "step": step, "value": float(value)}
         for name, steps in runs.items()
-        for step, value in _thinned([(s, v[metric]) for s, v in steps if metric in v])
+        for step, value in _thinned(_points(steps, metric))
     ]
     frame = pd.DataFrame(rows, columns=["run", "step", "value"])
     colours = alt.Scale(domain=names, range=[colour(place) for place in range(len(names))])
@@ -96,6 +97,11 @@ def boards(version: str, designs: Iterable[StoredDesign]) -> list[tuple[str, str
 
 def _place(metric: str) -> int:
     return next((place for place, first in enumerate(FIRST) if metric.startswith(first)), len(FIRST))
+
+
+def _points(steps: Steps, metric: str) -> list[tuple[int, float]]:
+    """Return the finite values of a metric; a gap is where it was not reported, or no number."""
+    return [(step, values[metric]) for step, values in steps if isfinite(values.get(metric, nan))]
 
 
 def _thinned(points: list[tuple[int, float]]) -> list[tuple[int, float]]:

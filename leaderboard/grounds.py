@@ -24,10 +24,10 @@ KIND_COLOURS = {
     Kind.INTEGRATIVE: "#56B4E9",
     Kind.MIXED: "#8A8A8A",
 }
-_KIND_WORDS = {
+KIND_WORDS = {
     Kind.COMPATIBLE: "one option is best for both",
-    Kind.DISTRIBUTIVE: "opposed, and of similar weight: what one gains the other loses",
-    Kind.INTEGRATIVE: "opposed, but of unequal weight: worth trading against another term",
+    Kind.DISTRIBUTIVE: "opposed, of similar weight: what one gains the other loses",
+    Kind.INTEGRATIVE: "opposed, of unequal weight: worth trading against another term",
     Kind.MIXED: "anything else",
 }
 
@@ -50,11 +50,11 @@ def terms_rows(domain: Domain, drawn: Sequence[Scenario]) -> list[dict[str, Any]
 
 
 def terms_table(domain: Domain, drawn: Sequence[Scenario]) -> str:
-    """Return the domain's terms as a table; the public default of each is marked."""
+    """Return the domain's terms as a table: the public default is marked, and in how many of the drawn
+    scenarios the term is of each kind."""
     headings = [
         heading("term"),
         heading("options", "bold: the public default, which holds where a deal leaves the term out"),
-        *(heading(kind.value, _KIND_WORDS[kind], number=True) for kind in Kind),
     ]
     rows = []
     for term, row in zip(domain.terms, terms_rows(domain, drawn), strict=True):
@@ -62,11 +62,10 @@ def terms_table(domain: Domain, drawn: Sequence[Scenario]) -> str:
             f"<b>{text(option)}</b> (default)" if option == term.default else text(option)
             for option in term.options
         )
-        order = "" if not term.ordered else '<br><span class="soft">in this order</span>'
-        numbers = [cell(str(row[kind.value] or NONE), number=True) for kind in Kind]
-        rows.append(
-            f'<tr><td class="name">{text(term.name)}</td>{cell(options + order)}{"".join(numbers)}</tr>'
-        )
+        notes = ["in this order"] if term.ordered else []
+        notes += [f"{kind.value} in {row[kind.value]}" for kind in Kind if row[kind.value]]
+        soft = f'<br><span class="soft">{text(" · ".join(notes))}</span>' if notes else ""
+        rows.append(f'<tr><td class="name">{text(term.name)}</td>{cell(options + soft)}</tr>')
     return table(headings, rows)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from arena.store import Registration, StoredDesign, TrainingRun
+from arena.store import Registration, Store, StoredDesign, TrainingRun
 from leaderboard import curves, dialogue, markup, wording
 from leaderboard.views import common
 from leaderboard.wording import NONE
@@ -14,13 +14,17 @@ from leaderboard.wording import NONE
 ALL = "all"
 TOGETHER = 6
 """Runs that are drawn over each other at most: more lines in one small chart cannot be told apart."""
+EVERY = "10s"
+"""How often an open page asks whether the record has changed."""
 _ACROSS = 3
 
 
 def show() -> None:
     """Show the run that the address names; the newest at first."""
     store = common.open_store()
-    runs = {run.name: run for run in sorted(store.training_runs(), key=_started, reverse=True)}
+    drawn = store.revision()
+    runs = {run.name: run for run in reversed(store.training_runs())}
+    st.fragment(_follow, run_every=EVERY)(store, drawn)
     if not runs:
         st.info(
             "No training run is in this record. One appears here with its first step, while it still "
@@ -46,8 +50,10 @@ def show() -> None:
         _recipe(runs[name])
 
 
-def _started(run: TrainingRun) -> str:
-    return run.started_at
+def _follow(store: Store, drawn: int) -> None:
+    """Draw the page again once the record has changed: curves grow while a run is under way."""
+    if store.revision() != drawn:
+        st.rerun(scope="app")
 
 
 def _all_label(count: int) -> str:
@@ -70,9 +76,7 @@ def _curves(
     """Draw one small chart a metric; of a single run the checkpoints are marked."""
     names = curves.metrics(steps)
     if not names:
-        st.info(
-            "No step is stored yet: the curves appear with the first one. Refresh the page to see it."
-        )
+        st.info("No step is stored yet: the curves appear with the first one.")
         return
     marks = {}
     if len(found) == 1:

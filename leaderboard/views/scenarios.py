@@ -108,7 +108,9 @@ def _overview(design: Design, domain: Domain, drawn: list[Scenario]) -> None:
     st.subheader("Terms and their kinds")
     st.caption(
         "The kind of a term is derived from both sides' private tables of a scenario: the counts are "
-        f"of {wording.counted(len(drawn), 'scenario')}.{less} Thresholds of the kinds are ours."
+        f"of {wording.counted(len(drawn), 'scenario')}.{less} "
+        + "; ".join(f"{kind.value}: {words}" for kind, words in grounds.KIND_WORDS.items())
+        + ". The thresholds are ours."
     )
     left, right = st.columns([6, 5], gap="large")
     with left:
