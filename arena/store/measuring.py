@@ -46,7 +46,7 @@ def bring_up_to_date(engine: Engine, progress: Progress | None = None) -> None:
         if progress is not None:
             progress(min(start + BATCH, len(keys)), len(keys))
     with writing(engine) as connection, connection.begin():
-        newer = {"measures_version": VERSION, "revision": STATE.c.revision + bool(keys)}
+        newer = {"measures_version": VERSION, "revision": STATE.c.revision + (1 if keys else 0)}
         connection.execute(update(STATE).where(STATE.c.measures_version < VERSION).values(newer))
 
 
