@@ -14,6 +14,7 @@ from agents.build import build
 from agents.scripted import PANEL_BUYERS, spec_of
 from arena.audit import EXPLOITABLE, POLICIES, audit, ceiling
 from arena.cli import app
+from arena.store import Store
 from scenarios.catalogue import bundled
 from scenarios.draw import draw
 from scenarios.scenario import Role, Scenario, Split
@@ -22,6 +23,13 @@ from tests.scenarios.spaces import small_scenarios
 
 CAR = bundled()["car_sale"]
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
+
+
+@pytest.fixture(autouse=True)
+def no_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder, whatever the user's databases are."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ARENA_DB", raising=False)
 
 
 @given(small_scenarios())
@@ -98,6 +106,32 @@ def test_command() -> None:
     text = run(*arguments)
     assert re.search(r"linear .* not exploitable", text)
     assert re.search(r"accept_first .*[^t] exploitable", text)
+
+
+def test_an_audit_is_kept_where_there_is_a_database(tmp_path: Path) -> None:
+    arguments = (
+        "--domains",
+        "car_sale",
+        "--scenarios",
+        "1",
+        "--buyers",
+        "linear,accept_first",
+        "--json",
+    )
+    run(*arguments)
+    assert list(tmp_path.iterdir()) == []
+    Store.open("arena.db").close()
+    Store.open("other.db").close()
+    listed = json.loads(run(*arguments, "--db", "other.db"))
+    with Store.open("arena.db") as store:
+        assert store.audits() == {}
+    with Store.open("other.db") as store:
+        kept = store.audits()
+    assert kept == {spec_of(one["buyer"]).version: one for one in listed}
+    assert [one["exploitable"] for one in kept.values()] == [False, True]
+    listed = json.loads(run(*arguments))
+    with Store.open("arena.db") as store:
+        assert list(store.audits().values()) == listed
 
 
 @pytest.mark.parametrize(
