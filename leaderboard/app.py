@@ -24,6 +24,7 @@ class View(NamedTuple):
 VIEWS = {
     "board": View("standings", "Board"),
     "compare": View("compare", "Compare"),
+    "buyers": View("buyers", "Buyers"),
     "matches": View("matches", "Matches"),
     "match": View("match", None),
     "scenarios": View("scenarios", "Scenarios"),

@@ -181,7 +181,7 @@ def _pooled(
         "anchor": row.player.version in anchors,
         "href": address("matches", **chosen),
         "gain": signs.gain(verdicts[row.player.version]),
-        **_figures(panel.pooled),
+        **figures(panel.pooled),
     }
 
 
@@ -238,13 +238,14 @@ def _guards(
 
 def _marks(board: Board, row: Row, panel: Panel) -> list[dict[str, object]]:
     return [
-        {"agent": _label(row), "opponent": wording.visible(name), **_figures(score)}
+        {"agent": _label(row), "opponent": wording.visible(name), **figures(score)}
         for name, score in panel.by_opponent.items()
         if score.value is not None
     ]
 
 
-def _figures(score: Estimate) -> dict[str, object]:
+def figures(score: Estimate) -> dict[str, object]:
+    """Return what a mark's place and its hint need of a score."""
     low, high = score.interval() or (score.value, score.value)
     return {
         "score": score.value,

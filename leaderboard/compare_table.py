@@ -184,8 +184,11 @@ def lives_on(found: ArmSplit) -> str:
 def whose(parts: Value) -> list[str]:
     """Say whose loss the gain is, and what became of welfare, in sentences."""
     said = []
-    if parts.buyers_share.share is not None:
-        said.append(f"{_share(parts.buyers_share.share)} of the gain came out of the buyers' share.")
+    lost = parts.buyers_share.share
+    if lost is not None and lost.high is not None and lost.high < 0:
+        said.append("None of the gain came out of the buyers' share: they gained as well.")
+    elif lost is not None:
+        said.append(f"{_share(lost)} of the gain came out of the buyers' share.")
     changes = (
         ("The buyers' utility", parts.buyers_share.estimate),
         ("Welfare (the mean of both sides' utilities)", parts.welfare),

@@ -43,7 +43,14 @@ def interval_figure(
     scale = alt.Scale(domain=list(axis), nice=False, zero=False)
     ticks = alt.Axis(format="+.2f", tickCount=6, labelFlush=False, grid=True)
     x = alt.X("difference:Q", title=title, scale=scale, axis=ticks)
-    labels = alt.Axis(labelLimit=_LABELS, minExtent=_LABELS, labelFontSize=12, domain=False, ticks=False)
+    labels = alt.Axis(
+        labelLimit=_LABELS,
+        minExtent=_LABELS,
+        labelFontSize=12,
+        labelFlush=False,
+        domain=False,
+        ticks=False,
+    )
     y = alt.Y("label:N", sort=list(frame.label), title=None, axis=labels)
     base = alt.Chart(frame).encode(y=y, tooltip=_HINT)
     layers: list[Any] = [_line(0.0, scale, [1, 0])]
