@@ -7,12 +7,14 @@ import pytest
 from agents.agent import UNNAMED, ActionKind, Usage
 from arena.play import Attempt, Turn
 from arena.protocol import Fault
+from arena.store import Filter, Store
 from leaderboard import dialogue, figures, markup
-from leaderboard.replay import chip, filled, replay
+from leaderboard.replay import chip, filled, replay, transcript
 from scenarios.catalogue import bundled
 from scenarios.draw import draw
 from scenarios.frontier import frontier
 from scenarios.scenario import Role, Split
+from tests.leaderboard.tournament import make_design, play_into
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -48,6 +50,7 @@ class Reader(HTMLParser):
     def __init__(self, html):
         super().__init__()
         self.tags, self.attributes, self.words, self.depth = set(), set(), [], 0
+        self.styles: dict[str, list[str]] = {}
         self.feed(html)
         self.close()
 
@@ -55,6 +58,9 @@ class Reader(HTMLParser):
         self.tags.add(tag)
         self.attributes |= {name for name, _ in attrs}
         self.depth += tag not in ("br",)
+        given = dict(attrs)
+        if "style" in given:
+            self.styles.setdefault(str(given["class"]).split()[0], []).append(str(given["style"]))
 
     def handle_endtag(self, tag):
         self.depth -= 1
@@ -133,3 +139,31 @@ def test_the_utility_plane_holds_every_offer(scenario):
     rows = [row for data in figure["datasets"].values() for row in data]
     assert sum("offer" in row for row in rows) == 2
     assert {row["name"] for row in rows if "name" in row} == {"Nash", "Kalai-Smorodinsky", "deal"}
+
+
+def test_two_transcripts_stand_side_by_side_turn_by_turn(tmp_path):
+    path = tmp_path / "arena.db"
+    play_into(path, make_design(scenarios=1, domains=2))
+    with Store.open(str(path)) as store:
+        design = store.design().design
+        first, second = store.matches(Filter(design=design))[:2]
+        pair = [transcript(store, design, match) for match in (first, second)]
+    read = Reader(dialogue.side_by_side(*pair))
+    assert read.depth == 0
+    said = "".join(read.words)
+    for match, column in zip((first, second), ("ba-first", "ba-second"), strict=True):
+        assert said.count(match.key) == 1
+        # A block a turn, one above them and one below.
+        places = read.styles[column]
+        assert places == [f"grid-row:{row + 1}" for row in range(match.turns + 2)]
+
+
+def test_a_short_transcript_is_shown_whole_and_a_long_one_cut(scenario):
+    names = dict.fromkeys(Role, "someone")
+    short, long = "x" * 50_000, "y" * (dialogue.SHOWN + 1)
+    assert not dialogue.cut(turns_of(scenario, short))
+    assert dialogue.dialogue(turns_of(scenario, short), scenario, names).count(short) == 9
+    assert dialogue.cut(turns_of(scenario, long))
+    html = dialogue.dialogue(turns_of(scenario, long), scenario, names)
+    assert f"of {len(long):,} characters left out" in html
+    assert len(html) < 1.2 * dialogue.SHOWN
