@@ -4,10 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
-from arena.deviations import tried
 from arena.schedule import planned
 from arena.store import Pace, Store, StoredDesign
-from leaderboard import markup, wording
+from leaderboard import design_rows, markup, wording
 from leaderboard.board import Board
 from leaderboard.views import common
 
@@ -44,16 +43,8 @@ def show(store: Store, stored: StoredDesign, board: Board) -> None:
 
 def _tried(store: Store, stored: StoredDesign) -> str:
     """Say of how many arms those of this design are the shown ones, over all designs of the record."""
-    analysis = stored.design.analysis
-    if analysis is None or not analysis.bases:
-        return ""
-    every = [other.design for other in store.designs()]
-    names = {player.version: player.name for player in stored.design.sellers}
-    said = []
-    for base in dict.fromkeys(analysis.bases.values()):
-        shown = sum(other == base for other in analysis.bases.values())
-        said.append(f"{shown} of {tried(every, base)} arms tried from {names[base]}")
-    return f"<br>{markup.text('; '.join(said))}"
+    said = design_rows.arms_tried(stored.design, store.designs())
+    return f"<br>{markup.text('; '.join(said))}" if said else ""
 
 
 def _follow(store: Store, stored: StoredDesign, drawn: int) -> None:
