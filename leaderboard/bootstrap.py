@@ -6,7 +6,7 @@ over the drawn cells: its means are ratios of a sum to a count, so that missing 
 interval lies between the percentiles of DRAWS draws.
 
 A draw is a count a scenario. Sums and counts of cells a scenario times these counts give every mean of
-every contrast at once, so all contrasts share their draws, and what is drawn depends on nothing but the
+every contrast at once, so all contrasts share their draws, and what is drawn depends on nothing but a
 domain's place and its number of scenarios: a contrast has one interval, whatever it is computed with.
 The bootstrap has an interval only: a p of it could not be below 1 / DRAWS, which Holm then multiplies.
 """
@@ -104,7 +104,10 @@ def _add_domain(
     domain: int,
 ) -> None:
     """Add one domain's part of theta. Contrasts over the same scenarios are worked on together."""
-    sets, set_K = np.unique(count_K_B_G.any(axis=1), axis=0, return_inverse=True)
+    has_K_G: NDArray[np.bool_] = np.any(count_K_B_G > 0, axis=1)
+    sets, set_K = has_K_G[:1], np.zeros(len(has_K_G), dtype=np.int64)
+    if np.any(has_K_G != sets):
+        sets, set_K = np.unique(has_K_G, axis=0, return_inverse=True)
     for number, has_G in enumerate(sets):
         chosen_K = np.flatnonzero(set_K.ravel() == number)
         rows = slice(None) if len(sets) == 1 else chosen_K
@@ -131,17 +134,23 @@ def _add_domain(
 
 
 def _draws(domain: int, clusters: int) -> Iterator[tuple[int, FloatArray]]:
-    """Yield (first draw, how often each scenario is drawn, shape (G, R)), _STEP draws at a time."""
+    """Yield (first draw, how often each scenario is drawn, shape (G, R)), _STEP draws at a time.
+
+    Domains of one size take the same draws, each shifted by another number of places: within a draw no
+    two share theirs, so they are as independent as if each had its own.
+    """
     rows = max(1, min(DRAWS, _ROOM // clusters))
+    lap, shift = divmod(domain, rows)
     for block, start in enumerate(range(0, DRAWS, rows)):
-        drawn_R_G = _drawn(domain, clusters, block, min(rows, DRAWS - start))
-        for first in range(0, len(drawn_R_G), _STEP):
-            yield start + first, drawn_R_G[first : first + _STEP].T.astype(float)
+        drawn_R_G = np.roll(_drawn(clusters, rows, block, lap), shift, axis=0)
+        for first in range(0, min(rows, DRAWS - start), _STEP):
+            last = min(first + _STEP, DRAWS - start)
+            yield start + first, drawn_R_G[first:last].T.astype(float)
 
 
 @lru_cache(maxsize=64)
-def _drawn(domain: int, clusters: int, block: int, rows: int) -> NDArray[np.uint8]:
-    rng = np.random.default_rng([_SEED, domain, clusters, block])
+def _drawn(clusters: int, rows: int, block: int, lap: int) -> NDArray[np.uint8]:
+    rng = np.random.default_rng([_SEED, clusters, block, lap])
     index_R_G = rng.integers(0, clusters, (rows, clusters), dtype=np.min_scalar_type(clusters))
     place_R_G = index_R_G + np.arange(0, rows * clusters, clusters)[:, None]
     count = np.bincount(place_R_G.ravel(), minlength=rows * clusters).reshape(rows, clusters)
