@@ -18,7 +18,6 @@ STYLE = """<style>
 .ba-facts { display: flex; flex-wrap: wrap; gap: .4rem 2.2rem; margin: .5rem 0; }
 .ba-facts > div { min-width: 7rem; }
 .ba-facts .soft { opacity: .65; font-size: .8rem; }
-h3.ba-part { padding: 0; margin: 1.1rem 0 .2rem 0; font-size: 1.15rem; }
 </style>"""
 """What these pages need beside `markup.STYLE`."""
 

@@ -26,6 +26,9 @@ h1.ba-title a {{ color: inherit; }}
 .ba-table .soft, .ba-soft {{ opacity: .65; font-size: .8rem; }}
 .ba-table td.name {{ font-weight: 600; overflow-wrap: anywhere; min-width: 7rem; }}
 .ba-table tr.line td {{ border-top: 3px double rgba(128,128,128,.6); }}
+.ba-table td.name .soft {{ font-weight: 400; }}
+.ba-table td.ba-why {{ min-width: 12rem; }}
+h3.ba-part {{ padding: 0; margin: 1.1rem 0 .2rem 0; font-size: 1.15rem; }}
 .ba-mark {{ font-size: .8rem; }}
 .ba-help {{ border: 1px solid currentColor; border-radius: 50%; font-size: .65rem; padding: 0 .28rem;
   opacity: .75; }}

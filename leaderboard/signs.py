@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from leaderboard import palette, wording
 from leaderboard.badges import Badge
+from leaderboard.contrasts import Comparison
 from leaderboard.guards import ALARM as ALARM_GUARD
 from leaderboard.guards import BASE, LEAK, OPENER, Guard, GuardResult
 from leaderboard.statistic import LEVEL, Estimate
@@ -29,6 +30,11 @@ class Sign(NamedTuple):
     result: str
     found: str
     """The figures behind it."""
+
+
+def guard_mark(result: GuardResult) -> tuple[str, str]:
+    """Return the mark and the colour of a guard's result."""
+    return _MARKS[result]
 
 
 def guards(verdict: Verdict) -> list[Sign]:
@@ -77,7 +83,11 @@ def gain(verdict: Verdict) -> str:
 
 def gain_p(verdict: Verdict) -> str:
     """Return the gain's Holm-adjusted p, or its plain one marked as exploratory."""
-    found = verdict.gain
+    return contrast_p(verdict.gain)
+
+
+def contrast_p(found: Comparison | None) -> str:
+    """Return a contrast's Holm-adjusted p, or its plain one marked as exploratory."""
     if found is None or found.p is None:
         return wording.NONE
     if found.adjusted_p is not None and found.confirmatory:

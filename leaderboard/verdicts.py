@@ -52,7 +52,7 @@ def verdicts(results: Results, role: Role = Role.SELLER, exploratory: str = "") 
     """
     players = results.design.sellers if role is Role.SELLER else results.design.buyers
     if role is Role.SELLER:
-        gains = _gains(results)
+        gains = gains_over_base(results)
         if exploratory:
             gains = {
                 arm: replace(gain, confirmatory=False, why=exploratory) for arm, gain in gains.items()
@@ -75,8 +75,9 @@ def verdicts(results: Results, role: Role = Role.SELLER, exploratory: str = "") 
     }
 
 
-def _gains(results: Results) -> dict[str, Comparison]:
-    """Return every arm's gain over its base: from the declared family where it is in there."""
+def gains_over_base(results: Results) -> dict[str, Comparison]:
+    """Return every arm's gain over its base, by the arm's version; from the declared family where it is
+    in there."""
     analysis = results.design.analysis or Analysis()
     declared = {(one.contrast.plus, one.contrast.minus): one for one in family(results)}
     return {

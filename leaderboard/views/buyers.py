@@ -16,7 +16,6 @@ _PANELS = {"open": "open domains", "held_out": "held-out domains"}
 STYLE = """<style>
 .st-key-ba-grid { overflow-x: auto; }
 .ba-table th.num { white-space: normal; }
-.ba-table td.ba-why { min-width: 17rem; }
 </style>"""
 
 
