@@ -1,6 +1,5 @@
 """`arena matches`: the matches of a design, one by one."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -93,7 +92,7 @@ def match_json(row: "Listed", naming: "Naming", scenario: "Scenario") -> dict[st
         "replicate": row.replicate,
         "ending": row.ending,
         "at_fault": row.at_fault,
-        "deal": deal_of(row, scenario),
+        "deal": row.agreed(scenario),
         "seller_utility": row.seller_utility,
         "buyer_utility": row.buyer_utility,
         "turns": row.turns,
@@ -106,16 +105,6 @@ def match_json(row: "Listed", naming: "Naming", scenario: "Scenario") -> dict[st
     if row.withdrawn_at is not None:
         content |= {"withdrawn_at": row.withdrawn_at, "withdrawn_reason": row.withdrawn_reason}
     return content
-
-
-def deal_of(row: "Listed", scenario: "Scenario") -> dict[str, str] | None:
-    """Return the agreed option of each term, None where there was no deal."""
-    if row.deal is None:
-        return None
-    options = json.loads(row.deal)
-    return {
-        term.name: term.options[option] for term, option in zip(scenario.terms, options, strict=True)
-    }
 
 
 def _print(found: "list[Listed]", naming: "Naming", total: int) -> None:

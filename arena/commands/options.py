@@ -34,10 +34,10 @@ def split_names(text: str | None) -> list[str] | None:
 def open_store(db: str | None, *, create: bool = False) -> "Store":
     """Open the database; say so where it was migrated, and how far it is where that takes long. Raises
     UserError."""
-    from arena.commands.printing import measuring
+    from arena.commands.printing import waiting
     from arena.store import Store
 
-    with measuring() as progress:
+    with waiting("measuring stored matches") as progress:
         store = Store.open(db, create=create, progress=progress)
     if store.backup is not None:
         typer.echo(f"Migrated {store.address}; as it was, it is kept in {store.backup}.", err=True)

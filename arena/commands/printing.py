@@ -37,16 +37,16 @@ def progress_bar(what: str, total: int) -> Generator[Callable[..., None]]:
 
 
 @contextmanager
-def measuring() -> Generator[Callable[[int, int], None]]:
-    """Give the function that `Store.open` tells how many matches are measured, and of how many: a bar on
-    stderr once that has taken PATIENCE_S."""
+def waiting(what: str) -> Generator[Callable[[int, int], None]]:
+    """Give the function that is told how much of `what` is done, and of how much: a bar on stderr once
+    that has taken PATIENCE_S."""
     with ExitStack() as stack:
         begun, shown, tick = time.monotonic(), 0, None
 
         def progress(done: int, total: int) -> None:
             nonlocal shown, tick
             if tick is None and time.monotonic() - begun > PATIENCE_S:
-                tick = stack.enter_context(progress_bar("measuring stored matches", total))
+                tick = stack.enter_context(progress_bar(what, total))
             if tick is not None:
                 tick(done - shown)
                 shown = done

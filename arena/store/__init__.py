@@ -6,6 +6,7 @@ from arena.store.listing import Filter, Listed
 from arena.store.logs import Deviation
 from arena.store.pace import Pace
 from arena.store.store import Store, StoredDesign
+from arena.store.streaming import Whole
 from arena.store.training import TrainingRun
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "StoreError",
     "StoredDesign",
     "TrainingRun",
+    "Whole",
 ]

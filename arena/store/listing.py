@@ -1,14 +1,27 @@
 """Matches one by one: what `arena matches`, `arena show` and the pages of the leaderboard list."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Table, func, literal, null, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Select,
+    Table,
+    func,
+    literal,
+    null,
+    or_,
+    select,
+)
 
 from arena.design import Design
 from arena.store.columns import in_design
 from arena.store.models import DOMAINS, MATCHES, SCENARIOS, VOIDS
+from scenarios.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -104,6 +117,15 @@ class Listed(NamedTuple):
                 total = (total or 0.0) + cost
         return total
 
+    def agreed(self, scenario: Scenario) -> dict[str, str] | None:
+        """Return the agreed option of each term of the match's scenario; None without a deal."""
+        if self.deal is None:
+            return None
+        options = json.loads(self.deal)
+        return {
+            term.name: term.options[option] for term, option in zip(scenario.terms, options, strict=True)
+        }
+
 
 def listed(
     connection: Connection,
@@ -189,6 +211,12 @@ def _joined(table: Table) -> FromClause:
     )
 
 
+def in_order(table: Table, wanted: Filter) -> Select[Any]:
+    """Return the query for the fields of :class:`Listed` of all matches (or void attempts) that `wanted`
+    lets through, in the order in which they are listed."""
+    return _query(table, *_conditions(wanted, table))
+
+
 def _rows(
     connection: Connection,
     table: Table,
@@ -196,6 +224,11 @@ def _rows(
     limit: int | None = None,
     offset: int = 0,
 ) -> list[Listed]:
+    page = _query(table, *conditions).limit(limit).offset(offset or None)
+    return [Listed._make(row) for row in connection.execute(page)]
+
+
+def _query(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
     special: dict[str, ColumnElement[Any]] = {
         "domain": DOMAINS.c.name,
         "domain_version": SCENARIOS.c.domain_version,
@@ -211,5 +244,4 @@ def _rows(
     order = (DOMAINS.c.name, SCENARIOS.c.domain_version, SCENARIOS.c.feasible.desc(), SCENARIOS.c.number)
     who = [table.c[name] for name in ("opener", "seller_version", "buyer_version", "replicate")]
     query = select(*columns).select_from(_joined(table)).where(*conditions)
-    page = query.order_by(*order, *who, table.c.started_at).limit(limit).offset(offset or None)
-    return [Listed._make(row) for row in connection.execute(page)]
+    return query.order_by(*order, *who, table.c.started_at)

@@ -5,7 +5,7 @@ written again but for its withdrawal. Readers get plain values, never database o
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from datetime import datetime
 from importlib.metadata import version as installed
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from arena.store.listing import Filter, Listed
 from arena.store.logs import Logs
 from arena.store.models import DESIGNS, DOMAINS, MATCHES, MEASURES, SCENARIOS, STATE, VOIDS
 from arena.store.pace import Pace, pace
+from arena.store.streaming import Whole, chunks
 from arena.store.training import TrainingLog
 from arena.transcript import decode
 from scenarios.canonical import canonical
@@ -214,6 +215,12 @@ class Store(Logs, TrainingLog):
         most `limit` of them, after the first `offset`."""
         with self._reading() as connection:
             return listing.listed(connection, wanted, voids, limit, offset)
+
+    def whole(self, design: Design) -> Generator[list[Whole]]:
+        """Yield the design's matches, scored and withdrawn, then its void attempts, a few hundred at a
+        time, from one consistent snapshot: all of them need not fit into memory."""
+        with self._reading() as connection:
+            yield from chunks(connection, design)
 
     def count(self, wanted: Filter, *, voids: bool = False) -> int:
         """Return how many matches (or void attempts) `wanted` lets through."""
