@@ -1,10 +1,18 @@
-"""The board's figure and table: every row, every opponent, anchors in grey, names as plain text."""
+"""The board's figure and table: every row, every opponent, gains as lengths, guards as marks, names as
+plain text."""
+
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from leaderboard import figures, markup, palette
+from arena.analysis import Contrast
+from leaderboard import board_figure, board_table, palette, signs
+from leaderboard.badges import badges
 from leaderboard.board import board
+from leaderboard.verdicts import verdicts
+from tests.leaderboard.planted import plan, world
 from tests.leaderboard.synthetic import choose, design, play_all
 
 
@@ -13,17 +21,46 @@ def results():
     return play_all(design(scenarios=8), np.random.default_rng(1), {"a": 0.7, "c": 0.4})
 
 
-def drawn(found, anchors=frozenset(), held_out=False):
+@pytest.fixture(scope="module")
+def trained():
+    """Arms on one base: one gains everywhere, as declared; one on one buyer only; one nowhere."""
+    contrast = Contrast(plus=("everywhere",), minus=("base",))
+    made = plan(
+        ("everywhere", "only_x", "nowhere", "base"),
+        scenarios=40,
+        contrasts=(contrast,),
+        families={"y": "oak"},
+        training_families=("oak",),
+    )
+    return world(made, {"everywhere": {"x": 0.1, "y": 0.1}, "only_x": {"x": 0.2}})
+
+
+def drawn(results, anchors=frozenset(), held_out=False):
+    """Return the figure as Vega-Lite, and the rows of all that it draws."""
+    found = board(results)
     lines = [(row, row.held_out if held_out else row.open) for row in found.rows]
-    figure = figures.board_figure(found, lines, set(anchors))
-    return None if figure is None else figure.to_dict()
+    figure = board_figure.board_figure(found, lines, set(anchors), verdicts(results))
+    if figure is None:
+        return None, []
+    content = figure.to_dict()
+    return content, [row for data in content["datasets"].values() for row in data]
+
+
+def tabled(results, database="my file.db", held_out=False) -> str:
+    found = board(results)
+    lines = [(row, row.held_out if held_out else row.open) for row in found.rows]
+    marks = badges(results.design, {})
+    return board_table.board_table(board_table.Table(found, lines, verdicts(results), marks, database))
+
+
+def row_of(html: str, agent: str) -> str:
+    return next(row for row in html.split("<tr") if f">{agent}</a>" in row)
 
 
 def test_the_figure_has_a_dot_an_interval_and_one_mark_an_opponent(results):
-    found = board(results)
-    rows = [row for data in drawn(found)["datasets"].values() for row in data]
-    pooled = {row["agent"]: row for row in rows if "place" in row}
-    for row in found.rows:
+    _, rows = drawn(results)
+    pooled = {row["agent"]: row for row in rows if "place" in row and "href" in row}
+    for row in board(results).rows:
         low, high = row.open.pooled.interval()
         assert (pooled[row.agent]["low"], pooled[row.agent]["high"]) == (low, high)
         assert pooled[row.agent]["place"] == f"rank {row.rank}"
@@ -33,28 +70,90 @@ def test_the_figure_has_a_dot_an_interval_and_one_mark_an_opponent(results):
 
 
 def test_anchors_are_grey_and_held_out_rows_claim_no_rank(results):
-    found = board(results)
-    colours = [layer["mark"].get("color") for layer in drawn(found, {"a"})["layer"]]
+    content, _ = drawn(results, {"a"})
+    colours = [layer["mark"].get("color") for layer in content["layer"]]
     assert {palette.ANCHOR, palette.SELLER} <= set(colours)
-    rows = [r for data in drawn(found, held_out=True)["datasets"].values() for r in data]
-    assert {row["place"] for row in rows if "place" in row} == {""}
+    _, rows = drawn(results, held_out=True)
+    assert {row["place"] for row in rows if "href" in row} == {""}
 
 
 def test_nothing_scored_draws_nothing(results):
-    assert drawn(board(choose(results, np.arange(0)))) is None
+    assert drawn(choose(results, np.arange(0))) == (None, [])
+
+
+def test_a_gain_is_the_length_from_the_bases_score_to_the_sellers(trained):
+    _, rows = drawn(trained)
+    scores = {row.agent: row.open.pooled.value for row in board(trained).rows}
+    lengths = {row["agent"]: (row["score"], row["to"]) for row in rows if "base" in row}
+    assert lengths == {arm: (scores["base"], scores[arm]) for arm in scores if arm != "base"}
+
+
+def test_guards_stand_in_columns_and_an_alarm_where_the_split_moved(trained):
+    _, rows = drawn(trained)
+    marks = {(row["agent"], row["place"]): row for row in rows if "mark" in row}
+    names = signs.guards(next(iter(verdicts(trained).values())))
+    for agent in ("everywhere", "only_x", "nowhere", "base"):
+        assert [marks[agent, place]["guard"] for place in range(4)] == [sign.name for sign in names]
+    alarms = {agent for agent, place in marks if place == 4}
+    assert alarms == {"only_x"}
+    assert marks["only_x", 2]["result"] == "fail"
+    assert marks["only_x", 4]["mark"] == signs.ALARM
+    assert "x" in marks["only_x", 4]["found"]
+    assert marks["everywhere", 2]["result"] == "pass"
+    headings = [row["short"] for row in rows if set(row) == {"guard", "short"}]
+    assert sorted(headings) == sorted(["leak", "opener", "pooling", "base", "alarm"])
+
+
+def test_scores_over_a_held_out_panel_carry_no_guards(trained):
+    _, rows = drawn(trained, held_out=True)
+    assert not any("mark" in row for row in rows)
+    assert "split moved" not in tabled(trained, held_out=True)
 
 
 def test_the_table_shows_names_as_text_and_what_is_missing():
-    plan = design(sellers=('<b onclick="x">', "two"), buyers=("'\"&",), scenarios=8)
-    results = play_all(plan, np.random.default_rng(2))
+    made = design(sellers=('<b onclick="x">', "two"), buyers=("'\"&",), scenarios=8)
+    results = play_all(made, np.random.default_rng(2))
     part = choose(results, np.flatnonzero((results.seller_M == 1) | (results.scenario_M % 2 == 0)))
-    found = board(part)
-    html = markup.board_table(found, [(row, row.open) for row in found.rows], "my file.db")
+    html = tabled(part)
     assert "<b onclick" not in html
     assert "&lt;b onclick=&quot;x&quot;&gt;" in html
     assert "12 of 24 matches missing" in html
-    assert f"--design {plan.hash} --db &#x27;my file.db&#x27;" in html
+    assert f"--design {made.hash} --db &#x27;my file.db&#x27;" in html
     assert html.index("two") < html.index("&lt;b onclick")
+
+
+def test_a_row_says_gain_holm_split_guards_and_n_on_hover(trained):
+    html = tabled(trained)
+    gain = verdicts(trained)["everywhere"].gain
+    declared = row_of(html, "everywhere")
+    assert f"<b>{gain.estimate.value:+.3f}</b>" in declared, "detectable after Holm"
+    low, high = gain.interval
+    assert f"[{low:+.3f}, {high:+.3f}]" in declared
+    assert "Holm p &lt; 0.001" in declared
+    assert f"n = {gain.cells:,} cells on 80 scenarios" in declared
+    assert "general gain" in declared
+    undeclared = row_of(html, "only_x")
+    assert "exploratory p &lt; 0.001" in undeclared
+    assert "exploratory: not declared in the design" in undeclared
+    assert f"{signs.ALARM} moved" in undeclared
+    assert re.search(r'title="pooling alarm: fail\. [^"]*limit 0\.05 \(ours\)', undeclared)
+    assert f"{signs.ALARM} moved" not in declared
+    assert ">no</span>" in row_of(html, "nowhere")
+    head = html[: html.index("</thead>")]
+    assert re.search(r"</span> y<br><span[^>]*>training family</span>", head)
+    assert "</span> x</th>" in head
+
+
+def test_costs_and_faults_stand_where_they_are_known(trained):
+    cost_M_R = trained.cost_M_R.copy()
+    cost_M_R[trained.seller_M == 0, 0] = 0.0123
+    measures_M = trained.measures_M.copy()
+    measures_M["faulty_turns"][trained.seller_M == 1, 0] = 1
+    html = tabled(replace(trained, cost_M_R=cost_M_R, measures_M=measures_M))
+    assert ">$0.012</td>" in row_of(html, "everywhere")
+    assert 'title="not known"' in row_of(html, "only_x")
+    assert ">25.0%</td>" in row_of(html, "only_x"), "one of four turns"
+    assert "cost a match" not in tabled(trained)
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 49])

@@ -60,9 +60,9 @@ def test_the_board_shows_every_row_of_the_newest_design(opened, path):
         found = board(store.results(store.design().design))
     page = shown(opened())
     for row in found.rows:
-        assert f">{row.agent}</td>" in page
+        assert f">{row.agent}</a></td>" in page
         assert f"{row.open.pooled.value:.3f}" in page
-    assert f"`{found.design.hash}`" in page
+    assert f"<code>{found.design.hash}</code>" in page
     assert f"arena run-tournament --design {found.design.hash} --db" in page, "boulware lacks matches"
 
 
@@ -70,7 +70,7 @@ def test_held_out_domains_and_buyers_have_boards_of_their_own(opened):
     assert "Held out, reported apart: car\\_sale" in shown(opened(panel="held_out"))
     buyers = shown(opened(role="buyer"))
     assert "score against this seller" in buyers
-    assert ">linear</td>" in buyers
+    assert ">linear</a></td>" in buyers
 
 
 def test_another_design_is_chosen_and_the_address_says_so(opened, path):
@@ -79,7 +79,7 @@ def test_another_design_is_chosen_and_the_address_says_so(opened, path):
     test = opened()
     test.selectbox[0].select(oldest).run()
     assert test.query_params["design"] in (oldest, [oldest])
-    assert f"`{oldest}`" in shown(test)
+    assert f"<code>{oldest}</code>" in shown(test)
     test.selectbox[0].select(newest).run()
     assert "design" not in test.query_params
     assert "Infeasible panel" in shown(opened(design=oldest))
