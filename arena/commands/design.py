@@ -30,11 +30,11 @@ design_app = typer.Typer(help="Freeze a design, show it, and log what departs fr
 
 File = Annotated[
     str | None,
-    typer.Argument(metavar="[FILE]", help="A YAML or JSON file that stands for all the options."),
+    typer.Argument(metavar="FILE", help="A YAML or JSON file that stands for all the options."),
 ]
 Hash = Annotated[
     str | None,
-    typer.Argument(metavar="[HASH]", help="A design's hash, or how it starts. [default: the last one]"),
+    typer.Argument(metavar="HASH", help="A design's hash, or how it starts. [default: the last one]"),
 ]
 Kind = Literal[
     "arm",
@@ -80,7 +80,7 @@ def freeze(
 
     given = asked(locals())
     with open_if_there(db) as found:  # a mistake leaves no database behind
-        lineup = lineup_of(found, file, given)
+        lineup = lineup_of(found, file, given, called="the file")
     for note in lineup.notes:
         typer.echo(f"note: {plain(note)}", err=True)
     with open_store(db, create=True) as store:

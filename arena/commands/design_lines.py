@@ -22,8 +22,8 @@ REUSED = "contrasts over matches begun before the freeze are exploratory"
 def frozen_now(store: Store, stored: StoredDesign, new: bool) -> Generator[str]:
     """Yield what a person wants to know of a design that was frozen, not played."""
     design = stored.design
-    again = "" if new else ", as it was already"
-    yield f"Design {design.hash} is frozen since {when(stored.created_at)}{again}."
+    already = "" if new else "already "
+    yield f"Design {design.hash}: {already}frozen on {when(stored.created_at)}."
     yield from map(plain, declared(design))
     played = len(store.places(design)[0])
     matches = f"{played:,} of {planned(design):,} planned matches"

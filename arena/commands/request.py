@@ -66,8 +66,11 @@ def asked(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: split_names(value) if name in lists else value for name, value in given.items()}
 
 
-def lineup_of(store: "Store", design: str | None, given: dict[str, Any]) -> "Lineup":
-    """Resolve the options, or the design (a file, or the hash of a stored one) that stands for them."""
+def lineup_of(
+    store: "Store", design: str | None, given: dict[str, Any], called: str = "--design"
+) -> "Lineup":
+    """Resolve the options, or the design (a file, or the hash of a stored one) that stands for them, and
+    that the user knows as `called`."""
     from arena.lineup import read_request, request_from, resolve
     from scenarios import catalogue
 
@@ -77,7 +80,7 @@ def lineup_of(store: "Store", design: str | None, given: dict[str, Any]) -> "Lin
         return resolve(request_from(fields | ({"analysis": declared} if declared else {})), store)
     files = given.get("domains", [])
     if others := [name for name in given if name != "domains"]:
-        raise UserError(f"--design says all that --{others[0]} would: leave one of them out")
+        raise UserError(f"{called} says all that --{others[0]} would: leave one of them out")
     if design.endswith((".json", ".yaml", ".yml")) or os.path.exists(design):
         request = read_request(design)
     else:

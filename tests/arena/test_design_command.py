@@ -74,7 +74,7 @@ def test_freezing_plays_nothing_and_the_same_options_play_it(tmp_path: Path) -> 
     assert "none of those it plans is played yet" in said
     assert rows(tmp_path / "arena.db") == {}
     before = shown()
-    assert f"Design {before['hash']} is frozen since" in said
+    assert said.startswith(f"Design {before['hash']}: frozen on ")
     _, told = run("run-tournament", *SMALL)
     assert "asked:   2 contrasts declared, Holm over m = 2" in told
     assert "Deviation" not in told
@@ -82,7 +82,7 @@ def test_freezing_plays_nothing_and_the_same_options_play_it(tmp_path: Path) -> 
     assert shown()["hash"] == before["hash"]
     assert len(rows(tmp_path / "arena.db")) == MATCHES
     again, _ = run("design", "freeze", *SMALL)
-    assert "as it was already" in again
+    assert ": already frozen on " in again
     assert f"{MATCHES} of {MATCHES} planned matches are played" in again
 
 
@@ -123,6 +123,8 @@ def test_options_declare_as_a_file_does(tmp_path: Path) -> None:
     assert frozen("d.yaml")["hash"] == by_option["hash"]
     (tmp_path / "bad.yaml").write_text("sellers: [soft]\nanalysis: {guard: {}}\n")
     assert "analysis.guard: no such field" in run("design", "freeze", "bad.yaml", code=2)[1]
+    both = run("design", "freeze", "d.yaml", "--seed", 1, code=2)[1]
+    assert "the file says all that --seed would" in both
     both = run("run-tournament", "--design", "d.yaml", "--interval", "t", code=2)[1]
     assert "--design says all that --interval would" in both
 
