@@ -159,12 +159,22 @@ def _drawn(clusters: int, rows: int, block: int, lap: int) -> NDArray[np.uint8]:
 
 
 def _percentiles(theta_K_R: FloatArray, level: float) -> list[tuple[float, float] | None]:
-    ends = [(1 - level) / 2, (1 + level) / 2]
-    quantile = np.nanquantile if np.isnan(theta_K_R).any() else np.quantile
-    if not len(theta_K_R):
-        return []
-    edges_2_K: FloatArray = quantile(theta_K_R, ends, axis=1, overwrite_input=True)
+    """Return the percentiles of each row, by linear interpolation; NaN is left out. Sorts in place: that
+    is several times quicker than selecting both ends."""
+    theta_K_R.sort(axis=1)
+    drawn_K = np.count_nonzero(~np.isnan(theta_K_R), axis=1)
+    low_K, high_K = (_at(theta_K_R, drawn_K, share) for share in ((1 - level) / 2, (1 + level) / 2))
     return [
         (float(low), float(high)) if high - low > _ROUNDING else None
-        for low, high in zip(*edges_2_K, strict=True)
+        for low, high in zip(low_K, high_K, strict=True)
     ]
+
+
+def _at(sorted_K_R: FloatArray, drawn_K: IntArray, share: float) -> FloatArray:
+    place_K = share * (drawn_K - 1).clip(0)
+    below_K = np.floor(place_K).astype(np.int64)
+    row_K = np.arange(len(sorted_K_R))
+    start_K = sorted_K_R[row_K, below_K]
+    step_K = sorted_K_R[row_K, np.minimum(below_K + 1, sorted_K_R.shape[1] - 1)] - start_K
+    edge_K: FloatArray = start_K + np.where(place_K > below_K, (place_K - below_K) * step_K, 0.0)
+    return edge_K

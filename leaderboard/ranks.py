@@ -9,6 +9,7 @@ lie in their intervals at once in 95% of boards. "Cannot be told apart" is not t
 interval a row and no bands.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -44,11 +45,13 @@ def rank_intervals(table: CellTable, weight_B_D: FloatArray, arms: list[int]) ->
     worse. A pair whose contrast has no interval (no shared cells in some stratum, too few scenarios,
     no variation) counts as not told apart.
     """
-    contrasts = {
-        pair: contrast
-        for pair in combinations(arms, 2)
-        if (contrast := estimate(table.difference(*pair), weight_B_D)).problem is None
-    }
+    pairs = {pair: estimate(table.difference(*pair), weight_B_D) for pair in combinations(arms, 2)}
+    return ranked(arms, pairs)
+
+
+def ranked(arms: list[int], pairs: Mapping[tuple[int, int], Estimate]) -> dict[int, RankInterval]:
+    """Return :func:`rank_intervals` from the contrast, first minus second, of every pair of arms."""
+    contrasts = {pair: found for pair, found in pairs.items() if found.problem is None}
     limit = critical_value(list(contrasts.values()))
     better, worse = dict.fromkeys(arms, 0), dict.fromkeys(arms, 0)
     for (arm, other), contrast in contrasts.items():

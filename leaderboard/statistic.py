@@ -155,7 +155,7 @@ def estimate(cells: Cells, weight_B_D: FloatArray) -> Estimate:
     Time is linear in the cells. Raises ValueError for a missing cluster label, a cluster in two
     domains, a result that is not finite, or a label outside the weights.
     """
-    _check(cells, weight_B_D)
+    domain_G = _domains(cells, weight_B_D)
     domains = weight_B_D.shape[1]
     weight_T = weight_B_D.ravel()
     stratum_M = cells.buyer_M * domains + cells.domain_M
@@ -164,19 +164,18 @@ def estimate(cells: Cells, weight_B_D: FloatArray) -> Estimate:
     cells_T = np.bincount(stratum_M, minlength=len(weight_T))
     clusters_D = _clusters(cluster_M, stratum_M % domains, domains)
     psi_G = np.zeros(1 + int(cells.cluster_M.max(initial=-1)))
-    counts = (int((clusters_D - 1).clip(0).sum()), int(clusters_D.sum()), len(y_M))
-    if np.any((cells_T == 0) & (weight_T != 0)) or not np.any(weight_T):
+    counts = (int(np.maximum(clusters_D - 1, 0).sum()), int(clusters_D.sum()), len(y_M))
+    if ((cells_T == 0) & (weight_T != 0)).any() or not weight_T.any():
         return Estimate(None, None, *counts, psi_G)
 
-    share_T = weight_T / cells_T.clip(1)
-    mean_T = np.bincount(stratum_M, y_M, minlength=len(weight_T)) / cells_T.clip(1)
+    divisor_T = np.maximum(cells_T, 1)
+    share_T = weight_T / divisor_T
+    mean_T = np.bincount(stratum_M, y_M, minlength=len(weight_T)) / divisor_T
     rest_M = y_M - mean_T[stratum_M]
     psi_G = psi_G + np.bincount(cluster_M, share_T[stratum_M] * rest_M, minlength=len(psi_G))
-    factor_D = np.where(clusters_D > 1, clusters_D / (clusters_D - 1).clip(1), 0.0)
-    domain_G = np.zeros(len(psi_G), dtype=np.int64)
-    domain_G[cluster_M] = stratum_M % domains
+    factor_D = np.where(clusters_D > 1, clusters_D / np.maximum(clusters_D - 1, 1), 0.0)
     shock_G = psi_G * np.sqrt(factor_D[domain_G])
-    se = None if np.any(clusters_D == 1) else float(np.sqrt(shock_G @ shock_G))
+    se = None if (clusters_D == 1).any() else float(np.sqrt(shock_G @ shock_G))
     return Estimate(float(weight_T @ mean_T), se, *counts, shock_G)
 
 
@@ -203,11 +202,13 @@ def _clusters(cluster_M: IntArray, domain_M: IntArray, domains: int) -> IntArray
     return np.bincount(domain_G[domain_G >= 0], minlength=domains)
 
 
-def _check(cells: Cells, weight_B_D: FloatArray) -> None:
+def _domains(cells: Cells, weight_B_D: FloatArray) -> IntArray:
+    """Return the domain of each cluster label, 0 for labels without a cell; raise ValueError for cells
+    that :func:`estimate` refuses."""
     buyers, domains = weight_B_D.shape
-    if not np.issubdtype(cells.cluster_M.dtype, np.integer) or np.any(cells.cluster_M < 0):
+    if not np.issubdtype(cells.cluster_M.dtype, np.integer) or (cells.cluster_M < 0).any():
         raise ValueError("a match has no scenario: every match must name the cluster it belongs to")
-    if not np.all(np.isfinite(cells.y_M)):
+    if not np.isfinite(cells.y_M).all():
         raise ValueError("a match has a score that is not a finite number")
     for name, label_M, labels in (
         ("buyer", cells.buyer_M, buyers),
@@ -217,5 +218,6 @@ def _check(cells: Cells, weight_B_D: FloatArray) -> None:
             raise ValueError(f"a match has a {name} that the board does not list")
     domain_G = np.zeros(1 + int(cells.cluster_M.max(initial=-1)), dtype=np.int64)
     domain_G[cells.cluster_M] = cells.domain_M
-    if np.any(domain_G[cells.cluster_M] != cells.domain_M):
+    if (domain_G[cells.cluster_M] != cells.domain_M).any():
         raise ValueError("a scenario stands in two domains")
+    return domain_G
