@@ -1,0 +1,56 @@
+"""The comparison with SciPy's bootstrap as a test: both sides have to do all that they were asked to."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks import resampling
+
+LEAST = 10
+"""How much faster than a call a contrast we have to be on any machine, however busy; the figure that is
+printed is what counts."""
+
+
+@pytest.mark.slow
+def test_190_contrasts_are_quicker_than_scipys_bootstrap(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a process of its own, so that nothing is kept from before, and on one thread, as SciPy is."""
+    figures = tmp_path / "figures.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.resampling"],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "ARENA_BENCHMARKS": str(figures)},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    with capsys.disabled():
+        print("\n" + done.stdout.rstrip())
+    result = json.loads(figures.read_text())
+    mine, *others = result["halves"]
+    assert mine["contrasts"] == mine["holm"] == 190
+    assert (mine["ranks"], mine["splits"]) == (20, 20)
+    for other in others:
+        assert other["contrasts"] == 190
+    assert result["ratio"] > LEAST
+
+
+def test_the_world_is_the_one_described() -> None:
+    results = resampling.world()
+    assert len(results.design.sellers) == resampling.SELLERS
+    assert len(results.seller_M) == 20 * 1_152
+    means_K_G = resampling.scenario_means(results)
+    assert means_K_G.shape == (190, 512)
+
+
+def test_our_half_does_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "SCENARIOS", 4)
+    figures = resampling.ours(resampling.world())
+    assert (figures["contrasts"], figures["holm"]) == (190, 190)
+    assert (figures["ranks"], figures["splits"]) == (20, 20)
+    assert figures["cpu_seconds"] > 0
