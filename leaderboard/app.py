@@ -25,6 +25,8 @@ VIEWS = {
     "board": View("standings", "Board"),
     "compare": View("compare", "Compare"),
     "buyers": View("buyers", "Buyers"),
+    "scaling": View("scaling", "Scaling"),
+    "guards": View("guards", "Guards and openings"),
     "matches": View("matches", "Matches"),
     "match": View("match", None),
     "scenarios": View("scenarios", "Scenarios"),
@@ -39,6 +41,8 @@ def main() -> None:
     st.set_page_config(page_title="Bargaining Arena", page_icon="⚖", layout="wide")
     st.html(markup.STYLE)
     common.guarded(_show)
+    address = {name: st.query_params.get_all(name) for name in st.query_params}
+    st.html(markup.follow(address), unsafe_allow_javascript=True)
 
 
 def _show() -> None:

@@ -31,8 +31,8 @@ _HINT = [
 READING = (
     "Dot: gain over base; bar: the 95% interval that the design prints. Lines: one a learning rate, "
     "slightly apart so that their intervals can be told. Hollow: not compute-matched with the reference "
-    "arm of the same base, or a checkpoint that its line does not pass through. Dashed: the architecture "
-    "changes."
+    "arm of the same base, or a checkpoint that its line does not pass through. Dashed: the "
+    "architecture changes."
 )
 
 

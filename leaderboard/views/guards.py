@@ -1,0 +1,83 @@
+"""Guards against hollow gains, and how sellers and buyers open."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from arena.store import Store, StoredDesign
+from leaderboard import guards_table, interval_figure, markup, openings_figure, wording
+from leaderboard.board import Board
+from leaderboard.guards import guards, known_kl
+from leaderboard.openings import Opening, openings
+from leaderboard.views import common, filters
+from scenarios.scenario import Role
+
+
+def show() -> None:
+    """Show the guards and the openings of the design that the address names."""
+    store = common.open_store()
+    stored = common.chosen_design(store)
+    board = common.board_of(store, stored, Role.SELLER)
+    if not board.matches:
+        command = wording.fill_command(board, common.database())
+        st.info(f"Nothing is played yet. To play it: `{command}`")
+        return
+    _guards(store, stored, board)
+    _openings(store, stored)
+
+
+def _guards(store: Store, stored: StoredDesign, board: Board) -> None:
+    design = stored.design
+    st.html('<h3 class="ba-part">Guards (ours)</h3>')
+    st.html(f'<div class="ba-note">{markup.text(guards_table.LEGEND)}</div>')
+    judged = common.computed(guards, store, stored)
+    agents = filters.agents_of(store, stored)
+    kl = known_kl(design, {version: agent.lineage for version, agent in agents.items()})
+    ordered = {row.agent: judged[row.agent] for row in board.rows}
+    versions = {name: version for version, name in design.names(Role.SELLER).items()}
+    st.html(guards_table.guards_table(ordered, versions, kl, design.hash))
+    common.download(
+        "the guards", guards_table.guards_rows(ordered, versions, kl), f"guards-{design.hash}"
+    )
+    if not kl:
+        st.caption(
+            "No seller was registered with its KL divergence from its base (`lineage: {kl: 0.31}` in an "
+            "agents file); it would stand here and decide nothing."
+        )
+
+
+def _openings(store: Store, stored: StoredDesign) -> None:
+    st.html(
+        '<h3 class="ba-part">Openings <span class="ba-badge">post hoc</span></h3>'
+        '<div class="ba-note">No opening was declared before play, and none is a guard.</div>'
+    )
+    role = Role(common.choose("Openings of", [r.value for r in Role], "of", _plural()))
+    ranked = common.board_of(store, stored, role).rows
+    place = {row.player.version: number for number, row in enumerate(ranked)}
+    found = sorted(common.computed(openings, store, stored, role), key=lambda one: place[one.version])
+    _figures(found, role)
+    st.html(guards_table.openings_table(found, stored.design.hash))
+    name = f"openings-{role.value}-{stored.design.hash}"
+    common.download("the openings", [one.to_json() for one in found], name)
+
+
+def _figures(found: Sequence[Opening], role: Role) -> None:
+    figure = openings_figure.openings_figure(found, role)
+    if figure is None:
+        st.info(f"No {role.value} named a term on its first turn in the open domains.")
+        return
+    falls = {one.agent: one.fall for one in found if one.accepted.value is not None}
+    fallen = interval_figure.interval_figure(
+        falls, interval_figure.span(list(falls.values())), "deal lower by"
+    )
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.altair_chart(figure, width="stretch", alt="What first offers would score if accepted")
+    with right:
+        if fallen is not None:
+            st.altair_chart(fallen, width="stretch", alt="How much lower the deals are")
+    st.html(f'<div class="ba-note">{markup.text(openings_figure.READING)}</div>')
+
+
+def _plural() -> dict[str, str]:
+    return {role.value: f"{role.value}s" for role in Role}
