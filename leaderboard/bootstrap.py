@@ -24,11 +24,13 @@ _SEED = 20_261_005
 """The draws have a generator of their own: one board is one result, on any machine."""
 _ROOM = 2_000_000
 """Numbers in one kept block of draws, a byte each."""
-_STEP = 500
-"""Draws that are worked on at once: few enough to stay in a processor's cache."""
+_STEP = 250
+"""Draws that are worked on at once: few enough to stay in a processor's cache. Divides DRAWS."""
 _TABLE = 4_000_000
 """Numbers in the tables of sums and draws that are worked on at once."""
 _ROUNDING = 1e-12
+_Lines = dict[tuple[int, int], FloatArray]
+"""For a domain and a number of scenarios, each contrast's part of theta a scenario, shape (K, G)."""
 
 
 def bootstrap_intervals(
@@ -63,10 +65,12 @@ def _intervals(
     count_K_B_G = np.array([counts for _, counts in tables])
     kept_K = _has_interval(count_K_B_G, weight_B_D, domain_G)
     theta_K_R = np.zeros((int(kept_K.sum()), DRAWS))
+    lines: _Lines = {}
     for domain in np.flatnonzero(np.any(weight_B_D != 0, axis=0)):
         here = (kept_K, weight_B_D[:, domain] != 0, domain_G == domain)
         sum_K_B_g, count_K_B_g = sum_K_B_G[np.ix_(*here)], count_K_B_G[np.ix_(*here)]
-        _add_domain(theta_K_R, sum_K_B_g, count_K_B_g, weight_B_D[here[1], domain], int(domain))
+        _add_domain(theta_K_R, lines, sum_K_B_g, count_K_B_g, weight_B_D[here[1], domain], int(domain))
+    _add_lines(theta_K_R, lines)
     edges = iter(_percentiles(theta_K_R, level))
     return [next(edges) if kept else None for kept in kept_K]
 
@@ -98,39 +102,61 @@ def _has_interval(
 
 def _add_domain(
     theta_K_R: FloatArray,
+    lines: _Lines,
     sum_K_B_G: FloatArray,
     count_K_B_G: FloatArray,
     weight_B: FloatArray,
     domain: int,
 ) -> None:
-    """Add one domain's part of theta. Contrasts over the same scenarios are worked on together."""
+    """Add one domain's part of theta, or to `lines` where it is linear in the draws. Contrasts over the
+    same scenarios are worked on together."""
     has_K_G: NDArray[np.bool_] = np.any(count_K_B_G > 0, axis=1)
     sets, set_K = has_K_G[:1], np.zeros(len(has_K_G), dtype=np.int64)
     if np.any(has_K_G != sets):
         sets, set_K = np.unique(has_K_G, axis=0, return_inverse=True)
     for number, has_G in enumerate(sets):
-        chosen_K = np.flatnonzero(set_K.ravel() == number)
-        rows = slice(None) if len(sets) == 1 else chosen_K
-        sum_k_B_G = sum_K_B_G[chosen_K][:, :, has_G]
-        count_k_B_G = count_K_B_G[chosen_K][:, :, has_G]
-        even = bool(np.all(count_k_B_G == count_k_B_G[:, :, :1]))
-        if even:
-            # Every draw has the same number of cells, so theta is linear in the draw.
-            share_k_B = weight_B / (count_k_B_G[:, :, 0] * sum_k_B_G.shape[2])
-            line_k_G = np.einsum("kb,kbg->kg", share_k_B, sum_k_B_G)
+        row_k = np.flatnonzero(set_K.ravel() == number)
+        sum_k_B_G, count_k_B_G = sum_K_B_G[row_k][:, :, has_G], count_K_B_G[row_k][:, :, has_G]
+        clusters = sum_k_B_G.shape[2]
+        # With as many cells on every scenario each draw has as many, and the mean is linear in it.
+        even_k = np.all(count_k_B_G == count_k_B_G[:, :, :1], axis=(1, 2))
+        if even_k.any():
+            share_k_B = weight_B / (count_k_B_G[even_k, :, 0] * clusters)
+            line_K_G = lines.setdefault((domain, clusters), np.zeros((len(theta_K_R), clusters)))
+            line_K_G[row_k[even_k]] = np.einsum("kb,kbg->kg", share_k_B, sum_k_B_G[even_k])
+        if not even_k.all():
+            rest = (sum_k_B_G[~even_k], count_k_B_G[~even_k])
+            _add_ratios(theta_K_R, row_k[~even_k], *rest, weight_B, domain)
+
+
+def _add_ratios(
+    theta_K_R: FloatArray,
+    row_k: IntArray,
+    sum_k_B_G: FloatArray,
+    count_k_B_G: FloatArray,
+    weight_B: FloatArray,
+    domain: int,
+) -> None:
+    """Add the means of one domain to the rows `row_k`: drawn sums over drawn counts."""
+    strata = zip(weight_B, sum_k_B_G.swapaxes(0, 1), count_k_B_G.swapaxes(0, 1), strict=True)
+    tables = [(weight * sum_k_G, count_k_G) for weight, sum_k_G, count_k_G in strata]
+    with np.errstate(invalid="ignore"):
         for start, drawn_G_R in _draws(domain, sum_k_B_G.shape[2]):
-            part = slice(start, start + drawn_G_R.shape[1])
-            if even:
-                theta_K_R[rows, part] += line_k_G @ drawn_G_R
-                continue
-            with np.errstate(invalid="ignore"):
-                for weight, sum_k_G, count_k_G in zip(
-                    weight_B, sum_k_B_G.swapaxes(0, 1), count_k_B_G.swapaxes(0, 1), strict=True
-                ):
-                    mean_k_R = sum_k_G @ drawn_G_R
-                    mean_k_R /= count_k_G @ drawn_G_R
-                    mean_k_R *= weight
-                    theta_K_R[rows, part] += mean_k_R
+            part_k_R = sum(
+                (sum_k_G @ drawn_G_R) / (count_k_G @ drawn_G_R) for sum_k_G, count_k_G in tables
+            )
+            theta_K_R[row_k, start : start + drawn_G_R.shape[1]] += part_k_R
+
+
+def _add_lines(theta_K_R: FloatArray, lines: _Lines) -> None:
+    """Add all that is linear in the draws, of every domain at once."""
+    if not lines:
+        return
+    line_K_G = np.concatenate(list(lines.values()), axis=1)
+    for parts in zip(*(_draws(*place) for place in lines), strict=True):
+        drawn_G_R = np.concatenate([drawn for _, drawn in parts])
+        start = parts[0][0]
+        theta_K_R[:, start : start + drawn_G_R.shape[1]] += line_K_G @ drawn_G_R
 
 
 def _draws(domain: int, clusters: int) -> Iterator[tuple[int, FloatArray]]:
@@ -139,13 +165,13 @@ def _draws(domain: int, clusters: int) -> Iterator[tuple[int, FloatArray]]:
     Domains of one size take the same draws, each shifted by another number of places: within a draw no
     two share theirs, so they are as independent as if each had its own.
     """
-    rows = max(1, min(DRAWS, _ROOM // clusters))
+    rows = min(DRAWS, max(1, _ROOM // (clusters * _STEP)) * _STEP)
+    draw = _drawn if rows * clusters <= _ROOM else _drawn.__wrapped__
     lap, shift = divmod(domain, rows)
     for block, start in enumerate(range(0, DRAWS, rows)):
-        drawn_R_G = np.roll(_drawn(clusters, rows, block, lap), shift, axis=0)
+        drawn_R_G = np.roll(draw(clusters, rows, block, lap), shift, axis=0)
         for first in range(0, min(rows, DRAWS - start), _STEP):
-            last = min(first + _STEP, DRAWS - start)
-            yield start + first, drawn_R_G[first:last].T.astype(float)
+            yield start + first, drawn_R_G[first : first + _STEP].T.astype(float)
 
 
 @lru_cache(maxsize=64)

@@ -78,7 +78,7 @@ def critical_value(contrasts: list[Estimate], level: float = LEVEL) -> float:
     for row_G, contrast in zip(ratio_P_G, contrasts, strict=True):
         row_G[: len(contrast.shock_G)] = contrast.shock_G / np.linalg.norm(contrast.shock_G)
     rng = np.random.default_rng(_SEED)
-    pool_G_R = rng.standard_normal((min(width, _POOL), DRAWS))
+    pool_G_R = np.pad(rng.standard_normal((_POOL, DRAWS)), ((0, 0), (0, width // _POOL)), mode="wrap")
     largest_R = np.concatenate(
         [
             np.abs(ratio_P_G @ _multipliers(pool_G_R, width, start)).max(axis=0)
@@ -93,9 +93,7 @@ def _multipliers(pool_G_R: FloatArray, width: int, start: int) -> FloatArray:
     """Return _CHUNK draws of `width` independent normals, shape (G, R).
 
     Every _POOL scenarios take the same draws, each time shifted by one more: within a draw none are
-    shared.
+    shared. `pool_G_R` goes on after its last draw with the first ones again.
     """
-    place_R = np.arange(start, start + _CHUNK)
-    shifts = -(-width // len(pool_G_R))
-    blocks = [pool_G_R[:, (place_R + shift) % DRAWS] for shift in range(shifts)]
-    return np.concatenate(blocks)[:width]
+    shifts = range(start, start + -(-width // len(pool_G_R)))
+    return np.concatenate([pool_G_R[:, first : first + _CHUNK] for first in shifts])[:width]

@@ -86,11 +86,12 @@ def test_a_contrast_has_one_interval_whatever_it_is_computed_with(monkeypatch):
     assert np.array(parts) == pytest.approx(np.array(together), abs=1e-12)
 
 
-def test_blocks_of_draws_are_as_good_as_one(monkeypatch):
+@pytest.mark.parametrize("kept", [700, 100], ids=["kept", "too large to keep"])
+def test_blocks_of_draws_are_as_good_as_one(monkeypatch, kept):
     """A large tournament's draws come in blocks; each has its own stream, and they add up to DRAWS."""
     y = np.random.default_rng(6).normal(0, 1, 50)
     whole = bootstrap_intervals([cells(y, np.arange(50))], ONE)[0]
-    monkeypatch.setattr(bootstrap, "_ROOM", 50 * 300)
+    monkeypatch.setattr(bootstrap, "_ROOM", 50 * kept)
     blocks = bootstrap_intervals([cells(y, np.arange(50))], ONE)[0]
     assert blocks != whole
     assert blocks == pytest.approx(whole, abs=0.2 / 50**0.5)
