@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from arena.analysis import Analysis
+from arena.design import Design
 from leaderboard import signs, wording
 from leaderboard.guards import ALARM, BASE, LEAK, OPENER, Guard
 from leaderboard.markup import cell, heading, link, table, text
@@ -22,22 +24,23 @@ def guards_table(
     judged: Mapping[str, Sequence[Guard]],
     versions: Mapping[str, str],
     kl: Mapping[str, float],
-    design: str,
+    design: Design,
 ) -> str:
-    """Return a row a seller: each guard's result, figures, limit and n; faulty turns and KL beside.
+    """Return a row a seller: each guard's result, figures and n; faulty turns and KL beside.
 
-    `judged` and `kl` by the seller's name, in the order of the rows; `versions` by name. Without any KL
-    there is no column for it.
+    `judged` and `kl` by the seller's name, in the order of the rows; `versions` by name. Limits stand in
+    the headings. Without any KL there is no column for it.
     """
+    analysis = design.analysis or Analysis()
     headings = [
         heading("seller"),
-        *(heading(name, f"{HINTS[name]}; the limit is ours", term="guard") for name in NAMES),
+        *(_heading(name, analysis) for name in NAMES),
         heading("faulty turns", "decides nothing", number=True, term="faulty turn"),
         *([heading("KL", "from its base, as registered; decides nothing", number=True)] if kl else []),
     ]
     rows = []
     for name, found in judged.items():
-        shown = link(name, "matches", design=design, seller=versions[name])
+        shown = link(name, "matches", design=design.hash, seller=versions[name])
         cells = [
             f'<td class="name">{shown}</td>',
             *(_guard(guard) for guard in found),
@@ -48,10 +51,24 @@ def guards_table(
     return table(headings, rows)
 
 
+def _heading(name: str, analysis: Analysis) -> str:
+    limits = analysis.guards
+    base = (limits.deal_margin, limits.below_margin, limits.infeasible_margin)
+    limit = {
+        LEAK: f"limit {limits.action_leak:.1%}",
+        OPENER: f"limit {limits.opener:.1%}",
+        ALARM: f"limit {analysis.alarm_margin:.3f}",
+        BASE: f"limits {', '.join(f'{margin:.1%}' for margin in base)}",
+    }[name]
+    shown = heading(name, HINTS[name], term="guard").removesuffix("</th>")
+    return f'{shown}<br><span class="soft">{limit} (ours)</span></th>'
+
+
 def _guard(guard: Guard) -> str:
-    head = f'{_mark(guard)} <span class="soft">{text(guard.result.value)}</span>'
+    head = f"{_mark(guard)} {text(guard.result.value)}"
     lines = _parts(guard) if guard.parts else _figures(guard)
-    hint = f"{guard.name}: {guard.note}" if guard.note else guard.name
+    limit = f"; limit {_amount(guard, guard.limit, signed=False)} (ours)"
+    hint = f"{guard.name}: {guard.note}{limit}"
     small = "<br>".join(f'<span class="soft">{line}</span>' for line in lines)
     return f'<td class="ba-guard" title="{text(hint)}">{head}<br>{small}</td>'
 
@@ -64,19 +81,17 @@ def _mark(guard: Guard) -> str:
 def _figures(guard: Guard) -> Iterator[str]:
     """Yield a guard's figures, a line each; where there are none, why."""
     if guard.value is None:
-        yield text(guard.note)
+        yield f'<span class="ba-wrap">{text(guard.note)}</span>'
         return
-    yield text(f"{_amount(guard, guard.value)} {_interval(guard)}".strip())
-    yield text(f"limit {_amount(guard, guard.limit, signed=False)} (ours)")
+    yield text(f"{_amount(guard, guard.value)} {_interval(guard)}")
     yield f"{guard.n:,} / {guard.clusters:,}"
 
 
 def _parts(guard: Guard) -> Iterator[str]:
     for part in guard.parts:
         value = wording.NONE if part.value is None else _amount(part, part.value)
-        said = f"{part.name}: {value} {_interval(part)}".strip()
-        limit = f"limit {_amount(part, part.limit, signed=False)} (ours), {part.n:,} / {part.clusters:,}"
-        yield f"{_mark(part)} {text(said)}<br>{text(limit)}"
+        said = f"{part.name}: {value} {_interval(part)} · {part.n:,} / {part.clusters:,}"
+        yield f"{_mark(part)} {text(said)}"
 
 
 def _amount(guard: Guard, value: float, signed: bool = True) -> str:
@@ -164,8 +179,13 @@ def _rate(found: Rate | None) -> str:
     return cell(shown, hint, number=True)
 
 
+STYLE = """<style>
+.ba-guard { white-space: nowrap; }
+.ba-guard .ba-wrap { white-space: normal; display: inline-block; min-width: 10rem; }
+</style>"""
+"""What a page with the guards needs beside `markup.STYLE`."""
 LEGEND = (
     f"{signs.LEGEND}. A guard fails where its whole 95% interval lies above the limit, passes where it "
     "lies wholly at or below, and is not judged between, so too few matches cannot pass. Small figures: "
-    "value and interval, limit, then n / scenarios. Over open domains."
+    "value and interval, then n / scenarios. Over open domains."
 )

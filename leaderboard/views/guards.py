@@ -28,14 +28,14 @@ def show() -> None:
 
 def _guards(store: Store, stored: StoredDesign, board: Board) -> None:
     design = stored.design
-    st.html('<h3 class="ba-part">Guards (ours)</h3>')
+    st.html(guards_table.STYLE + '<h3 class="ba-part">Guards (ours)</h3>')
     st.html(f'<div class="ba-note">{markup.text(guards_table.LEGEND)}</div>')
     judged = common.computed(guards, store, stored)
     agents = filters.agents_of(store, stored)
     kl = known_kl(design, {version: agent.lineage for version, agent in agents.items()})
     ordered = {row.agent: judged[row.agent] for row in board.rows}
     versions = {name: version for version, name in design.names(Role.SELLER).items()}
-    st.html(guards_table.guards_table(ordered, versions, kl, design.hash))
+    st.html(guards_table.guards_table(ordered, versions, kl, design))
     common.download(
         "the guards", guards_table.guards_rows(ordered, versions, kl), f"guards-{design.hash}"
     )
