@@ -1,5 +1,6 @@
 """The pages' HTML. Every text that came from a user or a model passes through :func:`text`."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -78,6 +79,28 @@ def address(view: str, **parameters: str | None) -> str:
 def link(label: str, view: str, **parameters: str | None) -> str:
     """Return a link to a view, in the same tab."""
     return f'<a href="{escape(address(view, **parameters))}" target="_self">{text(label)}</a>'
+
+
+def follow(address: Mapping[str, Sequence[str]]) -> str:
+    """Return a script that asks for the page again where the browser's address is not the one that was
+    drawn.
+
+    Streamlit ignores a step back while it draws its first page, and would leave it under the address
+    that the step led to. Each address is asked for once at most, so that this cannot go round in circles.
+    """
+    drawn = sorted([name, value] for name, values in address.items() for value in values)
+    content = json.dumps(drawn).replace("<", "\\u003c")
+    return f"""<script>
+setTimeout(() => {{
+  const now = [...new URLSearchParams(location.search)].filter(([name]) => !name.startsWith("embed"));
+  const address = JSON.stringify(now.sort());
+  const right = address === JSON.stringify({content}.sort());
+  const asked = window.askedFor === address;
+  window.askedFor = right ? null : address;
+  if (right || asked) return;
+  window.dispatchEvent(new PopStateEvent("popstate"));
+}}, 50);
+</script>"""
 
 
 def navigation(labels: Mapping[str, str], current: str, design: str | None) -> str:
