@@ -20,7 +20,9 @@ def power(
     from_design: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="DESIGN", help="Take variances from a design's matches: its hash's start."
+            "--from",
+            metavar="DESIGN",
+            help="Take variances from a design's matches: how its hash starts, or last.",
         ),
     ] = None,
     effect: Annotated[float | None, typer.Option(help="The difference that has to be detected.")] = None,
@@ -88,7 +90,7 @@ def _rows(prefix: str, effect: float | None, power: float, db: str | None) -> li
     from leaderboard.contrasts import compare_all, family
 
     with open_store(db) as store:
-        results = store.results(store.design(prefix).design)
+        results = store.results(store.design(None if prefix == "last" else prefix).design)
     sellers = [player.version for player in results.design.sellers]
     found = family(results) or compare_all(
         results, [Contrast(plus=(a,), minus=(b,)) for a, b in combinations(sellers, 2)]
