@@ -15,8 +15,9 @@ from scenarios.scenario import Role
 
 STYLE = """<style>
 .ba-claim { font-size: 1.25rem; line-height: 1.5; margin: .3rem 0 .4rem 0; overflow-wrap: anywhere; }
-.ba-facts { display: flex; flex-wrap: wrap; gap: .4rem 2.2rem; margin: .5rem 0; }
-.ba-facts > div { min-width: 7rem; }
+.ba-facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.6rem, 1fr));
+  gap: .4rem 1rem; margin: .5rem 0; }
+.ba-facts > .wide { grid-column: 1 / -1; }
 .ba-facts .soft { opacity: .65; font-size: .8rem; }
 </style>"""
 """What these pages need beside `markup.STYLE`."""
@@ -66,9 +67,10 @@ def facts(panel: Panel, printed: str, advice: str = "") -> str:
     ]
     if panel.estimate.problem:
         shown.append(("no interval", panel.estimate.problem))
+    facts = "".join(_fact(*pair) for pair in shown)
     if advice:
-        shown.append(("what would settle it", advice))
-    return '<div class="ba-facts">' + "".join(_fact(*pair) for pair in shown) + "</div>"
+        facts += _fact("what would settle it", advice, ' class="wide"')
+    return f'<div class="ba-facts">{facts}</div>'
 
 
 def _interval_name(kind: str, printed: str) -> str:
@@ -79,8 +81,8 @@ def _adjusted(panel: Panel) -> str:
     return "not in the family" if panel.adjusted_p is None else wording.p_value(panel.adjusted_p)
 
 
-def _fact(label: str, shown: str) -> str:
-    return f'<div><div class="soft">{text(label)}</div>{text(shown)}</div>'
+def _fact(label: str, shown: str, style: str = "") -> str:
+    return f'<div{style}><div class="soft">{text(label)}</div>{text(shown)}</div>'
 
 
 def lines(found: Comparison, parts: Value) -> list[Line]:
