@@ -1,6 +1,6 @@
 """The board as one figure: who is ahead, by how much, how sure, and whether it is real."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import altair as alt
@@ -14,7 +14,7 @@ from leaderboard.verdicts import Verdict
 from scenarios.scenario import Role
 
 ROW_HEIGHT = 36
-_AROUND = 130
+_AROUND = 105
 """Pixels of the legend, the guards' names and the score axis, which a figure's height includes."""
 _UP, _DOWN = -6, 7
 """Within a row the pooled score stands above its middle, the marks of the buyers below it."""
@@ -32,7 +32,7 @@ _HINT = [
 def board_figure(
     board: Board,
     panels: Sequence[tuple[Row, Panel]],
-    anchors: set[str],
+    anchors: Set[str],
     verdicts: Mapping[str, Verdict],
 ) -> alt.LayerChart | None:
     """Return the figure: a row an agent with its pooled score, interval, base and one mark an opponent;
@@ -171,7 +171,7 @@ def _label(row: Row) -> str:
 
 
 def _pooled(
-    board: Board, row: Row, panel: Panel, anchors: set[str], verdicts: Mapping[str, Verdict]
+    board: Board, row: Row, panel: Panel, anchors: Set[str], verdicts: Mapping[str, Verdict]
 ) -> dict[str, object]:
     chosen = {"design": board.design.hash, board.role.value: row.player.version}
     return {

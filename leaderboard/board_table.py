@@ -93,7 +93,7 @@ def _headings(shown: Table) -> Iterator[str]:
 
 def _cells(shown: Table, row: Row, panel: Panel) -> Iterator[str]:
     verdict = shown.verdict(row)
-    yield cell(text(wording.rank(row)))
+    yield cell(text(wording.rank(row)), kind="rank")
     yield _name(shown.board, row)
     yield _two(f"<b>{wording.score(panel.pooled)}</b>", wording.interval(panel.pooled), _n(panel.pooled))
     if shown.trained:

@@ -23,6 +23,7 @@ h1.ba-title a {{ color: inherit; }}
   border-bottom: 1px solid rgba(128,128,128,.25); font-size: .9rem; }}
 .ba-table th {{ font-weight: 500; opacity: .7; }}
 .ba-table .num {{ text-align: right; white-space: nowrap; }}
+.ba-table .rank {{ white-space: nowrap; }}
 .ba-table .mid {{ text-align: center; padding-left: .7rem; white-space: nowrap; }}
 .ba-table .soft, .ba-soft {{ opacity: .65; font-size: .8rem; }}
 .ba-table td.name {{ font-weight: 600; overflow-wrap: anywhere; min-width: 7rem; }}
@@ -86,7 +87,7 @@ def follow(address: Mapping[str, Sequence[str]]) -> str:
     drawn.
 
     Streamlit ignores a step back while it draws its first page, and would leave it under the address
-    that the step led to. Each address is asked for once at most, so that this cannot go round in circles.
+    that the step led to. Each address is asked for once at most: this cannot go round in circles.
     """
     drawn = sorted([name, value] for name, values in address.items() for value in values)
     content = json.dumps(drawn).replace("<", "\\u003c")

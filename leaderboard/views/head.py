@@ -76,7 +76,8 @@ def running(found: Pace, planned: int, now: datetime) -> str | None:
     if now - last > max(PATIENCE, 10 * usual):
         return None
     rate = (found.recent - 1) / minutes
-    return f"Running: {rate:,.0f} matches a minute, {left:,} left, about {_span(left / rate)} to go."
+    pace = "under 1 match" if rate < 1 else f"{rate:,.0f} match{'' if round(rate) == 1 else 'es'}"
+    return f"Running: {pace} a minute, {left:,} left, about {_span(left / rate)} to go."
 
 
 def _span(minutes: float) -> str:

@@ -1,5 +1,6 @@
 """The leaderboard in a real browser: `arena leaderboard`, then board, row, matches, transcript."""
 
+import json
 import re
 import signal
 import subprocess
@@ -88,6 +89,104 @@ def test_the_figure_leads_to_a_sellers_matches_and_the_switch_to_held_out_domain
     settle(page)
     dot.click()
     page.wait_for_url(re.compile("view=matches.*seller="))
+
+
+def test_a_step_back_in_the_first_moments_of_a_page_is_followed(page, server):
+    from playwright.sync_api import expect
+
+    settle(page)
+    page.get_by_test_id("stSelectbox").filter(has_text="Panel").click()
+    page.get_by_role("option", name="held-out domains").click()
+    page.wait_for_url(re.compile("panel=held_out"))
+    held_out = page.get_by_text("Held out, reported apart")
+    expect(held_out).to_be_visible()
+    settle(page)
+    page.reload(wait_until="commit")
+    page.evaluate("history.back()")
+    page.wait_for_function("!location.search.includes('held_out')")
+    expect(page.get_by_text("open domains", exact=True).first).to_be_visible()
+    expect(held_out).to_be_hidden()
+    expect(page.locator(".ba-table").first.locator("tbody tr")).to_have_count(3)
+
+
+def test_filters_stand_in_the_address_and_survive_a_refresh_and_the_table_is_downloaded(page, server):
+    from playwright.sync_api import expect
+
+    settle(page)
+    page.get_by_test_id("stSelectbox").filter(has_text="First turn").click()
+    page.get_by_role("option", name="the buyer").click()
+    page.wait_for_url(re.compile("opener=buyer"))
+    expect(page.get_by_test_id("stAlert")).to_contain_text("exploratory")
+    settle(page)
+    page.get_by_test_id("stMultiSelect").click()
+    name = page.get_by_role("option").first.inner_text()
+    page.get_by_role("option").first.click()
+    page.wait_for_url(re.compile(f"domains={name}"))
+    expect(page.get_by_test_id("stAlert")).to_contain_text("1 domain, the buyer opening")
+    first = page.locator(".ba-table").first.inner_text()
+    page.reload()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("1 domain, the buyer opening")
+    assert page.locator(".ba-table").first.inner_text() == first
+    settle(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="JSON").first.click()
+    rows = json.loads(download.value.path().read_text())
+    assert len(rows) == 3
+    assert all(f"{row['score']:.3f}" in first for row in rows)
+
+
+def test_the_navigation_keeps_the_design_and_a_heading_leads_to_its_meaning(page, server):
+    from playwright.sync_api import expect
+
+    settle(page)
+    page.locator(".ba-help").first.click()
+    expect(page.locator("dl.ba-term")).to_contain_text("rank interval")
+    address = page.url
+    page.goto(f"{server}/?design={page_design(page, server)}")
+    settle(page)
+    page.get_by_role("link", name="How to read this").first.click()
+    page.wait_for_url(re.compile("view=reading.*design="))
+    expect(page.locator("[aria-current=page]")).to_have_text("How to read this")
+    assert "term=" in address
+
+
+def page_design(page, server) -> str:
+    """Return the design's hash, as the board's head has it."""
+    page.goto(server)
+    return page.locator("code").first.inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_tables_scroll_inside_their_box(server, scheme):
+    from playwright.sync_api import expect
+
+    with browsing(server, viewport={"width": 390, "height": 844}, color_scheme=scheme) as page:
+        expect(page.locator("svg.marks")).to_be_visible()
+        settle(page)
+        inside = page.evaluate(
+            "[...document.querySelectorAll('.ba-wide, .st-key-ba-figure')]"
+            ".every(box => box.getBoundingClientRect().right <= 391)"
+        )
+        assert inside
+        assert page.locator(".ba-wide").first.evaluate("box => box.scrollWidth > box.clientWidth")
+        body = page.locator("[data-testid=stMain]")
+        assert body.evaluate("box => box.scrollWidth <= box.clientWidth"), "the page itself does not"
+
+
+def test_the_board_follows_a_record_that_grows_and_keeps_its_filter(path):
+    """A tournament that is under way in another process: the open page shows what was played since."""
+    from playwright.sync_api import expect
+
+    grown = path.with_name("grown.db")
+    plan = make_design(scenarios=5, seed=1)
+    play_into(grown, plan, skip=lambda place: place.number % 2)
+    with serving(grown, signal.SIGINT) as url, browsing(f"{url}/?panel=held_out") as page:
+        expect(page.get_by_text("54 of 90 matches scored")).to_be_visible()
+        settle(page)
+        play_into(grown, plan, skip=lambda place: not place.number % 2)
+        expect(page.get_by_text("90 of 90 matches scored")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Held out, reported apart")).to_be_visible()
+        assert "panel=held_out" in page.url
 
 
 def test_a_bad_link_is_a_sentence(page, server):
