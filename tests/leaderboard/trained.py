@@ -124,7 +124,7 @@ def design(specs: dict[str, AgentSpec], **settings) -> Design:
     )
 
 
-def play_trained(path: Path, registered: bool = True, **settings) -> Design:
+def play_trained(path: Path, registered: bool = True, skip=lambda place: False, **settings) -> Design:
     """Play and store the tournament; unless `registered`, nothing is known of its sellers' sizes."""
     specs = seller_specs()
     plan = design(specs, **settings)
@@ -136,5 +136,5 @@ def play_trained(path: Path, registered: bool = True, **settings) -> Design:
                 Registration(name, spec, "seller", profile(name), Connection(), utc_now())
                 for name, spec in specs.items()
             )
-    play_into(path, plan, agents=agents)
+    play_into(path, plan, skip, agents)
     return plan
