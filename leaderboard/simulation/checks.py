@@ -47,10 +47,11 @@ class Finding:
 
     @property
     def as_meant(self) -> bool | None:
-        """Whether the share lies where it is meant to; None where there is none, or nothing is meant."""
-        if self.share is None or (self.low, self.high) == (0, 1):
+        """Whether the share lies where it is meant to, give or take two Monte Carlo standard errors;
+        None where there is none, or nothing is meant."""
+        if self.share is None or self.error is None or (self.low, self.high) == (0, 1):
             return None
-        return self.low <= self.share <= self.high
+        return self.low - 2 * self.error <= self.share <= self.high + 2 * self.error
 
 
 @dataclass(frozen=True)
