@@ -12,6 +12,7 @@ from arena.commands.check import check
 from arena.commands.compare import compare
 from arena.commands.design import design_app
 from arena.commands.designs import designs
+from arena.commands.export import export
 from arena.commands.guards import guards
 from arena.commands.leaderboard import leaderboard
 from arena.commands.matches import matches
@@ -94,6 +95,7 @@ app.command(rich_help_panel=RECORD)(guards)
 app.command(rich_help_panel=RECORD)(openings)
 app.command(rich_help_panel=RECORD)(value)
 app.command(rich_help_panel=RECORD)(leaderboard)
+app.command(rich_help_panel=RECORD)(export)
 app.command(rich_help_panel=RECORD)(matches)
 app.command(rich_help_panel=RECORD)(show)
 app.add_typer(scenarios_app, rich_help_panel=GROUND)

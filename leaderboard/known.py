@@ -5,9 +5,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from agents.scripted import spec_of
 from agents.spec import AgentSpec
 from arena.design import Design
 from arena.store import Registration
+
+ANCHORS = ("hardliner", "linear", "random", "accept_first", "walk_away")
+
+
+def anchors() -> frozenset[str]:
+    """Return the versions of the scripted agents that give a board's axis a scale people understand."""
+    return frozenset(spec_of(name).version for name in ANCHORS)
 
 
 class Kind(StrEnum):

@@ -9,12 +9,12 @@ from leaderboard import board_figure, board_table, markup, signs, wording
 from leaderboard.badges import badges
 from leaderboard.board import Board, Panel, Row, board
 from leaderboard.chosen import part
+from leaderboard.known import anchors
 from leaderboard.verdicts import Verdict, to_json, verdicts
 from leaderboard.views import common, filters, head
 from scenarios.scenario import Role
 
 _ALT = "Scores with 95% intervals, one row an agent; the table below has the same figures"
-ANCHORS = ("hardliner", "linear", "random", "accept_first", "walk_away")
 
 
 def show() -> None:
@@ -80,19 +80,12 @@ def _scope(found: Board, choice: filters.Choice, hidden: int) -> None:
 
 
 def _draw(shown: board_table.Table) -> None:
-    figure = board_figure.board_figure(shown.board, shown.lines, _anchors(), shown.verdicts)
+    figure = board_figure.board_figure(shown.board, shown.lines, anchors(), shown.verdicts)
     if figure is not None:
         with st.container(key="ba-figure"):
             st.altair_chart(figure, width="stretch", alt=_ALT)
         st.html(f'<div class="ba-note">{markup.text(board_figure.reading(shown.trained))}</div>')
     st.html(board_table.board_table(shown))
-
-
-def _anchors() -> set[str]:
-    """Return the versions of the scripted agents that give the axis a scale people understand."""
-    from agents.scripted import spec_of
-
-    return {spec_of(name).version for name in ANCHORS}
 
 
 def _notes(shown: board_table.Table) -> None:

@@ -1,0 +1,168 @@
+"""`arena export`: a design's matches, board, contrasts or log as data, or its whole board as a page."""
+
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+
+import typer
+
+from arena.commands.options import Db, DesignHash, open_store
+from arena.errors import UserError
+
+if TYPE_CHECKING:
+    from arena.store import Store, StoredDesign
+    from leaderboard.tables import Table
+
+Format = Literal["csv", "json", "parquet", "html"]
+Name = Literal["matches", "board", "contrasts", "deviations"]
+TO_A_FILE = ("parquet", "html")
+
+
+def export(
+    form: Annotated[Format, typer.Option("--format", help="What to write.")],
+    table: Annotated[
+        Name | None,
+        typer.Option("--table", help="Which table, of all formats but html. [default: matches]"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="PATH", help="The file. [default: standard output; csv and json]"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+    role: Annotated[
+        Literal["seller", "buyer"] | None,
+        typer.Option(help="Whose board, for --table board and html. [default: seller]"),
+    ] = None,
+    design: DesignHash = None,
+    db: Db = None,
+) -> None:
+    """Write what the record says of a design: a table as CSV, JSON or Parquet, or its board as HTML.
+
+    The table of matches has a row a match, scored, withdrawn or void, with all that was measured on it.
+    html is one file that shows the board, the contrasts, the guards, the log and the design, and needs
+    neither a server nor a network.
+    """
+    _check(form, table, out, role)
+    with open_store(db) as store:
+        stored = store.design(design)
+        if out is None:
+            _write(store, stored, form, table, role, sys.stdout)
+            return
+        with _replacing(out, force) as partial:
+            rows = _to_file(store, stored, form, table, role, partial)
+    typer.echo(f"Wrote {rows} to {out}.", err=True)
+
+
+def _check(form: str, table: str | None, out: Path | None, role: str | None) -> None:
+    """Refuse what does not go together. Raises UserError."""
+    if form == "html" and table is not None:
+        raise UserError("html shows the whole board: leave --table out, or choose csv, json or parquet")
+    if form in TO_A_FILE and out is None:
+        raise UserError(f"{form} goes to a file: name it with --out")
+    if role is not None and form != "html" and table != "board":
+        raise UserError("--role chooses a board: give --table board or --format html with it")
+
+
+@contextmanager
+def _replacing(out: Path, force: bool) -> Generator[Path]:
+    """Give a file beside `out` that takes its place at the end: nothing half-written is left behind.
+
+    Raises UserError where `out` is there and may not be overwritten, or cannot be written to.
+    """
+    if out.exists() and not out.is_file():
+        raise UserError(f"{out} is no file: give --out the path of one")
+    if out.exists() and not force:
+        raise UserError(f"{out} is there already: name another file, or overwrite it with --force")
+    partial = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        try:
+            yield partial
+            partial.replace(out)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror or error}") from None
+
+
+def _to_file(
+    store: "Store",
+    stored: "StoredDesign",
+    form: Format,
+    table: Name | None,
+    role: str | None,
+    path: Path,
+) -> str:
+    """Write the file; return what it holds, in words."""
+    from arena.commands.printing import waiting
+    from leaderboard.wording import counted
+
+    if form == "html":
+        from leaderboard.report import gather, page
+        from scenarios.scenario import Role
+
+        with waiting("writing sections") as progress:
+            progress(0, 1)
+            path.write_text(page(gather(store, stored, Role(role or "seller")), progress), "utf-8")
+        return f"the board of design {stored.design.hash}"
+    if form == "parquet":
+        from leaderboard.formats import write_parquet
+
+        found = _table(store, stored, table, role)
+        with _counting(found) as tick:
+            write_parquet(found, path, tick)
+        return counted(found.count, "row")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        return counted(_write(store, stored, form, table, role, file), "row")
+
+
+def _write(
+    store: "Store",
+    stored: "StoredDesign",
+    form: Format,
+    table: Name | None,
+    role: str | None,
+    out: TextIO,
+) -> int:
+    """Write CSV or JSON to an open file; return the number of rows."""
+    from leaderboard.formats import write_csv, write_json
+
+    found = _table(store, stored, table, role)
+    with _counting(found) as tick:
+        if form == "csv":
+            write_csv(found, out, tick)
+        else:
+            write_json(found, out, tick, not (out.encoding or "ascii").lower().startswith("utf"))
+    return found.count
+
+
+@contextmanager
+def _counting(table: "Table") -> Generator[Callable[[int], None]]:
+    """Give the function that is told of rows written: a bar where they take a while."""
+    from arena.commands.printing import waiting
+
+    done = 0
+    with waiting("writing rows") as progress:
+
+        def tick(rows: int) -> None:
+            nonlocal done
+            done += rows
+            progress(done, table.count)
+
+        yield tick
+
+
+def _table(store: "Store", stored: "StoredDesign", table: Name | None, role: str | None) -> "Table":
+    from leaderboard import tables
+    from scenarios.scenario import Role
+
+    if table == "board":
+        return tables.standings(store, stored, Role(role or "seller"))
+    made = {
+        "matches": tables.matches,
+        "contrasts": tables.contrasts,
+        "deviations": tables.deviations,
+    }
+    return made[table or "matches"](store, stored)
