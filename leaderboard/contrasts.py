@@ -134,15 +134,19 @@ def family(results: Results) -> list[Comparison]:
 
 
 def compare_all(
-    results: Results, contrasts: Sequence[Contrast], role: Role = Role.SELLER
+    results: Results, contrasts: Sequence[Contrast], role: Role = Role.SELLER, booted: bool = True
 ) -> list[Comparison]:
-    """Return :func:`compare` of each of `contrasts`, on bootstrap draws that all share."""
+    """Return :func:`compare` of each of `contrasts`, on bootstrap draws that all share.
+
+    Without `booted` the bootstrap, which takes longest, is left out where the design does not print it.
+    """
     ground = _Ground.of(results, role)
     cells = [ground.cells(contrast) for contrast in contrasts]
-    pooled = _panels(ground, contrasts, cells, ~ground.held_D)
+    booted = booted or ground.analysis.interval == "bootstrap"
+    pooled = _panels(ground, contrasts, cells, ~ground.held_D, booted)
     apart: Sequence[Panel | None] = [None] * len(contrasts)
     if ground.held_D.any():
-        apart = _panels(ground, contrasts, cells, ground.held_D)
+        apart = _panels(ground, contrasts, cells, ground.held_D, booted)
     return [_comparison(ground, *found) for found in zip(contrasts, cells, pooled, apart, strict=True)]
 
 
@@ -258,13 +262,19 @@ class _Ground:
 
 
 def _panels(
-    ground: _Ground, contrasts: Sequence[Contrast], cells: Sequence[Cells], in_score_D: BoolArray
+    ground: _Ground,
+    contrasts: Sequence[Contrast],
+    cells: Sequence[Cells],
+    in_score_D: BoolArray,
+    booted: bool,
 ) -> list[Panel]:
     weight_B_D = ground.weights(in_score_D)
-    bootstrap = bootstrap_intervals(cells, weight_B_D)
+    bootstrap: Sequence[Interval | None] = [None] * len(cells)
+    if booted:
+        bootstrap = bootstrap_intervals(cells, weight_B_D)
     adjusted = _adjusted(ground, contrasts, weight_B_D)
     found = []
-    for contrast, own, booted, holm_p in zip(contrasts, cells, bootstrap, adjusted, strict=True):
+    for contrast, own, drawn, holm_p in zip(contrasts, cells, bootstrap, adjusted, strict=True):
         whole = estimate(own, weight_B_D)
         t_interval = whole.interval()
         stale = ground.stale(contrast, in_score_D)
@@ -274,8 +284,8 @@ def _panels(
             Panel(
                 estimate=whole,
                 t_interval=t_interval,
-                bootstrap_interval=booted,
-                interval=booted if ground.analysis.interval == "bootstrap" else t_interval,
+                bootstrap_interval=drawn,
+                interval=drawn if ground.analysis.interval == "bootstrap" else t_interval,
                 cells=whole.cells,
                 dropped=ground.planned(contrast, in_score_D) - whole.cells,
                 p=whole.p,

@@ -21,8 +21,8 @@ from leaderboard.statistic import LEVEL, Estimate, FloatArray, estimate
 
 DRAWS = 10_000
 _CHUNK = 1_000
-_POOL = 64
-"""Scenarios whose multipliers are drawn; the others take them in another order, which is quicker."""
+_NO_DIMENSION = 1e-10
+"""A share of the largest variance below this is rounding, and no dimension of its own."""
 _SEED = 20_240_229
 """The multipliers have a generator of their own: one board is one result, on any machine."""
 
@@ -78,22 +78,31 @@ def critical_value(contrasts: list[Estimate], level: float = LEVEL) -> float:
     for row_G, contrast in zip(ratio_P_G, contrasts, strict=True):
         row_G[: len(contrast.shock_G)] = contrast.shock_G / np.linalg.norm(contrast.shock_G)
     rng = np.random.default_rng(_SEED)
-    pool_G_R = np.pad(rng.standard_normal((_POOL, DRAWS)), ((0, 0), (0, width // _POOL)), mode="wrap")
+    ratio_P_K = _coordinates(ratio_P_G, rng)
+    multiplier_K_R = rng.standard_normal((ratio_P_K.shape[1], DRAWS))
+    scale_R = np.sqrt(rng.chisquare(df, DRAWS) / df)
     largest_R = np.concatenate(
         [
-            np.abs(ratio_P_G @ _multipliers(pool_G_R, width, start)).max(axis=0)
+            np.abs(ratio_P_K @ multiplier_K_R[:, start : start + _CHUNK]).max(axis=0)
             for start in range(0, DRAWS, _CHUNK)
         ]
     )
-    scale_R = np.sqrt(rng.chisquare(df, DRAWS) / df)
     return float(np.quantile(largest_R / scale_R, level, method="higher"))
 
 
-def _multipliers(pool_G_R: FloatArray, width: int, start: int) -> FloatArray:
-    """Return _CHUNK draws of `width` independent normals, shape (G, R).
+def _coordinates(ratio_P_G: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the rows in an orthonormal basis of their span, shape (P, K).
 
-    Every _POOL scenarios take the same draws, each time shifted by one more: within a draw none are
-    shared. `pool_G_R` goes on after its last draw with the first ones again.
+    A Gaussian multiplier a scenario, and one a basis vector, give the pairs the same joint distribution;
+    the pairs of twelve arms that met on all cells span eleven dimensions, not thousands. The basis
+    follows from the span alone, by way of fixed random directions, so that the draws do not depend on
+    the order of the arms.
     """
-    shifts = range(start, start + -(-width // len(pool_G_R)))
-    return np.concatenate([pool_G_R[:, first : first + _CHUNK] for first in shifts])[:width]
+    value_P, vector_P_P = np.linalg.eigh(ratio_P_G @ ratio_P_G.T)
+    kept_P = value_P > _NO_DIMENSION * value_P[-1]
+    length_K, vector_P_K = np.sqrt(value_P[kept_P]), vector_P_P[:, kept_P]
+    basis_G_K = ratio_P_G.T @ (vector_P_K / length_K)
+    direction_G_K = rng.standard_normal(basis_G_K.shape)
+    turn_K_K, upper_K_K = np.linalg.qr(basis_G_K.T @ direction_G_K)
+    ratio_P_K: FloatArray = (vector_P_K * length_K) @ (turn_K_K * np.sign(np.diag(upper_K_K)))
+    return ratio_P_K

@@ -11,7 +11,7 @@ from arena.results import Results
 from leaderboard.badges import Badge
 from leaderboard.board import Board
 from leaderboard.cells import CellTable, tabulate
-from leaderboard.contrasts import Comparison, compare, family
+from leaderboard.contrasts import Comparison, compare_all
 from leaderboard.guards import Guard, GuardResult, guards
 from leaderboard.rates import Rate, mean, rate
 from leaderboard.splits import ArmSplit, splits
@@ -76,14 +76,10 @@ def verdicts(results: Results, role: Role = Role.SELLER, exploratory: str = "") 
 
 
 def gains_over_base(results: Results) -> dict[str, Comparison]:
-    """Return every arm's gain over its base, by the arm's version; from the declared family where it is
-    in there."""
-    analysis = results.design.analysis or Analysis()
-    declared = {(one.contrast.plus, one.contrast.minus): one for one in family(results)}
-    return {
-        arm: declared.get(((arm,), (base,))) or compare(results, Contrast(plus=(arm,), minus=(base,)))
-        for arm, base in analysis.bases.items()
-    }
+    """Return every arm's gain over its base, by the arm's version; confirmatory where declared."""
+    bases = (results.design.analysis or Analysis()).bases
+    contrasts = [Contrast(plus=(arm,), minus=(base,)) for arm, base in bases.items()]
+    return dict(zip(bases, compare_all(results, contrasts, booted=False), strict=True))
 
 
 def _conduct(results: Results, table: CellTable, arm: int, role: Role) -> dict[str, Any]:
