@@ -49,11 +49,15 @@ def export(
     with open_store(db) as store:
         stored = store.design(design)
         if out is None:
-            _write(store, stored, form, table, role, sys.stdout)
+            _write(_table(store, stored, table, role), form, sys.stdout)
             return
         with _replacing(out, force) as partial:
-            rows = _to_file(store, stored, form, table, role, partial)
-    typer.echo(f"Wrote {rows} to {out}.", err=True)
+            if form == "html":
+                _write_page(store, stored, role, partial)
+                what = f"the board of design {stored.design.hash}"
+            else:
+                what = _write_file(_table(store, stored, table, role), form, partial)
+    typer.echo(f"Wrote {what} to {out}.", err=True)
 
 
 def _check(form: str, table: str | None, out: Path | None, role: str | None) -> None:
@@ -87,60 +91,47 @@ def _replacing(out: Path, force: bool) -> Generator[Path]:
         raise UserError(f"cannot write {out}: {error.strerror or error}") from None
 
 
-def _to_file(
-    store: "Store",
-    stored: "StoredDesign",
-    form: Format,
-    table: Name | None,
-    role: str | None,
-    path: Path,
-) -> str:
-    """Write the file; return what it holds, in words."""
-    from arena.commands.printing import waiting
+def _write_page(store: "Store", stored: "StoredDesign", role: str | None, path: Path) -> None:
+    from arena.commands.printing import progress_bar, waiting
+    from leaderboard.report import gather, page
+    from scenarios.scenario import Role
+
+    with progress_bar("reading the record", 1) as read:
+        report = gather(store, stored, Role(role or "seller"))
+        read()
+    with waiting("writing sections") as progress:
+        path.write_text(page(report, progress), "utf-8")
+
+
+def _write_file(table: "Table", form: Format, path: Path) -> str:
+    """Write a table to a file; return how many rows it has, in words."""
+    from leaderboard.formats import write_parquet
     from leaderboard.wording import counted
 
-    if form == "html":
-        from leaderboard.report import gather, page
-        from scenarios.scenario import Role
-
-        with waiting("writing sections") as progress:
-            progress(0, 1)
-            path.write_text(page(gather(store, stored, Role(role or "seller")), progress), "utf-8")
-        return f"the board of design {stored.design.hash}"
     if form == "parquet":
-        from leaderboard.formats import write_parquet
-
-        found = _table(store, stored, table, role)
-        with _counting(found) as tick:
-            write_parquet(found, path, tick)
-        return counted(found.count, "row")
-    with path.open("w", encoding="utf-8", newline="") as file:
-        return counted(_write(store, stored, form, table, role, file), "row")
+        with _counting(table) as tick:
+            write_parquet(table, path, tick)
+    else:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            _write(table, form, file)
+    return counted(table.count, "row")
 
 
-def _write(
-    store: "Store",
-    stored: "StoredDesign",
-    form: Format,
-    table: Name | None,
-    role: str | None,
-    out: TextIO,
-) -> int:
-    """Write CSV or JSON to an open file; return the number of rows."""
+def _write(table: "Table", form: Format, out: TextIO) -> None:
+    """Write a table as CSV or JSON to an open file."""
     from leaderboard.formats import write_csv, write_json
 
-    found = _table(store, stored, table, role)
-    with _counting(found) as tick:
+    with _counting(table, shown=not out.isatty()) as tick:
         if form == "csv":
-            write_csv(found, out, tick)
+            write_csv(table, out, tick)
         else:
-            write_json(found, out, tick, not (out.encoding or "ascii").lower().startswith("utf"))
-    return found.count
+            write_json(table, out, tick, not (out.encoding or "ascii").lower().startswith("utf"))
 
 
 @contextmanager
-def _counting(table: "Table") -> Generator[Callable[[int], None]]:
-    """Give the function that is told of rows written: a bar where they take a while."""
+def _counting(table: "Table", *, shown: bool = True) -> Generator[Callable[[int], None]]:
+    """Give the function that is told of rows written: a bar where they take a while, and do not
+    themselves run over the screen."""
     from arena.commands.printing import waiting
 
     done = 0
@@ -149,7 +140,8 @@ def _counting(table: "Table") -> Generator[Callable[[int], None]]:
         def tick(rows: int) -> None:
             nonlocal done
             done += rows
-            progress(done, table.count)
+            if shown:
+                progress(done, table.count)
 
         yield tick
 

@@ -26,12 +26,13 @@ def print_json(content: Any, indent: int | None = 2) -> None:
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Generator[Callable[..., None]]:
-    """Show a bar on stderr; gives the function to call for each of `total` steps, or with a number of
-    them."""
+    """Show a bar on stderr, where that is a terminal; gives the function to call for each of `total`
+    steps, or with a number of them."""
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(what, total=total)
         yield lambda steps=1: progress.advance(task, steps)
 

@@ -148,6 +148,24 @@ def test_matches_read_back_equal_the_stores(tmp_path, db, store):
         same(frame.seller, sellers)
 
 
+def test_what_was_played_before_the_freeze_is_not_confirmatory(tmp_path):
+    path = tmp_path / "arena.db"
+    old = make_design(("boulware",), ("linear",), scenarios=2)
+    play_into(path, old)
+    wider = make_design(("boulware", "logroller"), ("linear",), scenarios=2)
+    play_into(path, wider)
+    frame = read_csv(export("--format", "csv", "--design", wider.hash, db=path))
+    assert set(zip(frame.seller, frame.confirmatory, strict=True)) == {
+        ("boulware", False),
+        ("logroller", True),
+    }
+    with Store.open(str(path)) as store:
+        results = store.results(wider)
+    fresh = dict(zip(results.key_M, results.fresh_M, strict=True))
+    assert frame.confirmatory.tolist() == [fresh[key] for key in frame.key]
+    assert read_csv(export("--format", "csv", "--design", old.hash, db=path)).confirmatory.all()
+
+
 def test_measures_read_back_are_the_stores_in_units_of_utility(tmp_path, db, store):
     results = store.results(store.design().design)
     measures = dict(zip(results.key_M, results.measures_M, strict=True))

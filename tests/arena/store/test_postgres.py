@@ -49,6 +49,10 @@ def test_a_tournament_comes_to_the_same_as_on_sqlite(tmp_path: Path) -> None:
             there.results(design).seller_utility_M
         )
         assert columns(here, design) == columns(there, design)
+        read = [[whole for chunk in s.whole(design) for whole in chunk] for s in (here, there)]
+        ours_read, theirs_read = ({w.match.key: (w.scenario, w.measures) for w in r} for r in read)
+        assert ours_read == theirs_read
+        assert len(ours_read) == report["planned"]
         assert here.audits() == there.audits() == {}
         there.add_training_run("a", {"seed": 1})
         there.add_training_steps("a", [(1, {"reward": 0.5}), (2, {"reward": float("inf")})])
