@@ -147,23 +147,35 @@ def _opponent_marks(board: Board, marks: pd.DataFrame, y: alt.Y, x: alt.X) -> An
 def _guard_marks(judged: pd.DataFrame, y: alt.Y) -> list[Any]:
     """Return a column a guard to the right of the axis, its name above; then a sign for each alarm.
 
-    Colours are fixed, not encoded: an encoding would share the opponents' scale and split its legend.
+    Each layer takes its part of one encoded chart: encoding is what takes Altair's time.
     """
-    layers: list[Any] = []
     hints = [alt.Tooltip(f"{field}:N") for field in ("agent", "guard", "result", "found")]
-    for (place, colour), shown in judged.groupby(["place", "colour"]):
-        layers.append(
-            alt.Chart(shown)
-            .mark_text(dx=_GUARDS + _STEP * int(place), fontSize=15, fontWeight="bold", color=colour)
-            .encode(x=alt.value("width"), y=y, text="mark:N", tooltip=hints)
-        )
-    for place, shown in judged.groupby("place"):
-        layers.append(
-            alt.Chart(shown[["guard", "short"]].head(1))
-            .mark_text(dx=_GUARDS + _STEP * int(place), dy=-10, fontSize=11, color=palette.QUIET)
-            .encode(x=alt.value("width"), y=alt.value(0), text="short:N", tooltip=["guard:N"])
-        )
+    marks = alt.Chart(judged).encode(
+        x=alt.value("width"), y=y, text="mark:N", color=_own_colour(judged), tooltip=hints
+    )
+    names = judged[["place", "guard", "short"]].drop_duplicates("place")
+    headings = alt.Chart(names).encode(
+        x=alt.value("width"), y=alt.value(0), text="short:N", tooltip=["guard:N"]
+    )
+    layers: list[Any] = []
+    for place in names.place:
+        here = alt.datum.place == int(place)
+        dx = _GUARDS + _STEP * int(place)
+        layers += [
+            marks.transform_filter(here).mark_text(dx=dx, fontSize=15, fontWeight="bold"),
+            headings.transform_filter(here).mark_text(dx=dx, dy=-10, fontSize=11, color=palette.QUIET),
+        ]
     return layers
+
+
+def _own_colour(judged: pd.DataFrame) -> Any:
+    """Return the colour that each mark brings. Not a scale: that would be the opponents', too, and split
+    their legend."""
+    first, *others = sorted(judged.colour.unique())
+    chosen: Any = alt
+    for colour in others:
+        chosen = chosen.when(alt.datum.colour == colour).then(alt.value(colour))
+    return chosen.otherwise(alt.value(first)) if others else alt.value(first)
 
 
 def _label(row: Row) -> str:

@@ -100,7 +100,7 @@ def test_guards_stand_in_columns_and_an_alarm_where_the_split_moved(trained):
     assert marks["only_x", 4]["mark"] == signs.ALARM
     assert "x" in marks["only_x", 4]["found"]
     assert marks["everywhere", 2]["result"] == "pass"
-    headings = [row["short"] for row in rows if set(row) == {"guard", "short"}]
+    headings = [row["short"] for row in rows if set(row) == {"place", "guard", "short"}]
     assert sorted(headings) == sorted(["leak", "opener", "pooling", "base", "alarm"])
 
 
