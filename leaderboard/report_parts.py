@@ -195,7 +195,9 @@ def verdict_lines(report: "Report") -> Iterator[str]:
     found = [one.label for one in declared if one.detectable]
     if declared:
         which = f": {', '.join(found)}" if found else ""
-        yield f"Declared contrasts detectable after Holm: {len(found)} of {len(declared)}{which}."
+        reused = sum(not one.confirmatory for one in declared)
+        but = f" {reused} of the {len(declared)} rest on reused matches: exploratory." if reused else ""
+        yield f"Declared contrasts detectable after Holm: {len(found)} of {len(declared)}{which}.{but}"
     verdicts = [(row.agent, report.verdicts[row.player.version]) for row in report.board.rows]
     if any(verdict.split is not None and verdict.split.base for _, verdict in verdicts):
         raised = [name for name, verdict in verdicts if verdict.alarm]

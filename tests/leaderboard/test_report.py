@@ -1,7 +1,9 @@
 """The exported page: it stands alone, says what the record says, and shows hostile texts as texts."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -9,6 +11,7 @@ from arena.cli import app
 from arena.store import Store
 from leaderboard import comparison, report, wording
 from leaderboard.contrasts import family
+from leaderboard.tables import asked
 from scenarios.scenario import Role
 from tests.leaderboard.browser import CHROMIUM, FLAGS, MARKS
 from tests.leaderboard.test_export import CONTROL, FORMULA, MARKUP, play_hostile
@@ -130,6 +133,18 @@ def test_it_says_what_the_record_says(trained):
 def test_the_same_record_gives_the_same_page(trained, folder):
     db, text = trained
     assert write(db, folder / "again.html") == text
+
+
+def test_declared_contrasts_over_reused_matches_are_called_exploratory(trained):
+    db, _ = trained
+    with Store.open(str(db), create=False) as store:
+        found = report.gather(store, store.design())
+    stale = replace(found.results, fresh_M=np.zeros_like(found.results.fresh_M))
+    again = replace(found, results=stale, contrasts=asked(stale))
+    shown = " ".join("".join(Parsed(report.page(again)).texts).split())
+    assert "9 of the 9 rest on reused matches: exploratory." in shown
+    assert "(exploratory: reuses" in shown
+    assert ". confirmatory" not in shown
 
 
 def test_hostile_texts_stay_texts(hostile):
