@@ -111,7 +111,7 @@ def tabulate(results: Results, role: Role, feasible: bool = True) -> CellTable:
     base_M = (results.scenario_M[row_M] * opponents + opponent_M) * 2 + opens_M
     id_M = base_M * results.design.replicates + results.replicate_M[row_M]
     id_C, first_C, cell_M = np.unique(id_M, return_index=True, return_inverse=True)
-    if len(np.unique(cell_M * arms + arm_M)) < len(cell_M):
+    if np.any(np.bincount(cell_M * arms + arm_M) > 1):
         raise ValueError("a match is counted twice: one agent has two results on one cell")
     match_A_C = np.full((arms, len(id_C)), NO_MATCH)
     match_A_C[arm_M, cell_M] = row_M

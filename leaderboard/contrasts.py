@@ -246,8 +246,9 @@ class _Ground:
     def stale(self, contrast: Contrast, in_score_D: BoolArray) -> int:
         """Count the contrast's matches in these domains from before the design was frozen."""
         match_X_C, shared_C = self.table.shared([arm for side in self.arms(contrast) for arm in side])
-        used = np.unique(match_X_C[:, shared_C & in_score_D[self.table.domain_C]])
-        return int(np.count_nonzero(~self.results.fresh_M[used]))
+        used_M = np.zeros(len(self.results.fresh_M), dtype=bool)
+        used_M[match_X_C[:, shared_C & in_score_D[self.table.domain_C]]] = True
+        return int(np.count_nonzero(used_M & ~self.results.fresh_M))
 
     def planned(self, contrast: Contrast, in_score_D: BoolArray) -> int:
         """Count the cells that were planned to be shared; a single match stands for all replicates."""
