@@ -24,7 +24,6 @@ MAIN = (
     "below_walk_away",
     "faulty_turns",
     "forfeits",
-    "opponents_forfeits",
 )
 """The measures that are shown at first."""
 

@@ -16,6 +16,7 @@ _PANELS = {"open": "open domains", "held_out": "held-out domains"}
 STYLE = """<style>
 .st-key-ba-grid { overflow-x: auto; }
 .ba-table th.num { white-space: normal; }
+.ba-table td.ba-why { min-width: 20rem; }
 </style>"""
 
 

@@ -5,13 +5,14 @@ import pytest
 
 from arena.analysis import Contrast
 from arena.store import Store
-from leaderboard import comparison, interval_figure, wording
-from leaderboard.contrasts import compare
+from leaderboard import buyers_table, comparison, interval_figure, scaling_table, wording
+from leaderboard.contrasts import compare, family
 from leaderboard.gaps import widest
 from leaderboard.guards import guards
 from leaderboard.openings import openings
 from leaderboard.splits import splits
 from leaderboard.value import value
+from tests.leaderboard import planted
 from tests.leaderboard.test_pages import links, shown, visit
 from tests.leaderboard.tournament import make_design, play_into
 from tests.leaderboard.trained import play_trained
@@ -217,3 +218,39 @@ def test_an_axis_holds_zero_and_every_interval(results, pair):
     assert [row["label"] for row in rows] == list(found.by_domain)
     for row, one in zip(rows, found.by_domain.values(), strict=True):
         assert row["detectable"] == (one.p < 0.05)
+
+
+@pytest.mark.parametrize("kept", [1, 40])
+@pytest.mark.parametrize("view", PAGES)
+def test_a_record_of_few_matches_breaks_no_page(view, kept, tmp_path, monkeypatch):
+    path = tmp_path / "arena.db"
+    monkeypatch.setenv("ARENA_DB", str(path))
+    count = iter(range(10**6))
+    play_trained(path, domains=2, scenarios=2, skip=lambda place: next(count) >= kept)
+    test = visit(view=view)
+    assert not test.error
+    assert not test.warning
+    assert links(test, "board"), "the page is drawn"
+
+
+def test_with_three_buyers_a_split_is_against_each_and_the_rest():
+    plan = planted.plan(buyers=("x", "y", "z<b>"))
+    (arm, _) = splits(planted.world(plan, {"arm": {"x": 0.2}}))
+    table = buyers_table.splits_table([arm], plan.hash)
+    assert arm.alarm
+    assert table.count(" - the others</span>") == 3 * 3
+    assert "z&lt;b&gt;" in table
+    assert "z<b>" not in table
+    assert "pooling alarm</span>" in table
+    said = buyers_table.verdicts([arm])
+    assert arm.why.replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#x27;") in said
+
+
+def test_a_difference_of_gains_is_told_beside_the_sizes():
+    contrasts = [Contrast(plus=("a1", "b2"), minus=("b1", "a2"))]
+    plan = planted.plan(
+        ("a1", "a2", "b1", "b2"), bases={"a1": "b1", "a2": "b2"}, contrasts=tuple(contrasts)
+    )
+    found = family(planted.world(plan, {"a1": {"x": 0.2, "y": 0.2}}))
+    assert "a1 gains" in scaling_table.differences_list(found)
+    assert "more over b1 than a2 over b2" in scaling_table.differences_list(found)
