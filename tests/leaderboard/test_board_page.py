@@ -5,11 +5,16 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import pytest
+from typer.testing import CliRunner
 
+from arena.cli import app
 from arena.store import Pace, Store
 from leaderboard import glossary, signs, wording
 from leaderboard.board import board
 from leaderboard.chosen import part
+from leaderboard.contrasts import pair
+from leaderboard.guards import guards
+from leaderboard.splits import splits
 from leaderboard.verdicts import verdicts
 from leaderboard.views.head import running
 from scenarios.scenario import Role
@@ -72,9 +77,9 @@ def test_every_trained_seller_shows_its_gain_and_its_guards(opened, results):
 
 def test_domains_and_opener_recompute_the_board_and_make_it_exploratory(opened, results):
     domains = [d.name for d in results.design.domains if not d.held_out][:2]
-    test = opened(domains=",".join(domains), opener="buyer")
+    test = opened(domains=",".join(domains), opener="seller")
     page = shown(test)
-    expected = board(part(results, domains, Role.BUYER))
+    expected = board(part(results, domains, Role.SELLER))
     for row in expected.rows:
         assert f"<b>{row.open.pooled.value:.3f}</b>" in row_of(page, row.agent)
     assert "exploratory" in test.info[0].value
@@ -207,3 +212,41 @@ def test_what_is_played_to_the_end_or_was_stopped_is_not_running(found, planned)
 
 def test_slow_matches_still_count_as_running():
     assert running(paced(5, 4, 9, 3), 10, NOW) is not None, "one in two minutes, the last three ago"
+
+
+def test_the_command_line_says_the_same(path, results):
+    run = CliRunner().invoke(app, ["standings", "--json", "--db", str(path)])
+    assert run.exit_code == 0, run.output
+    rows = {row["agent"]: row for row in json.loads(run.stdout)}
+    names = {name: version for version, name in results.design.names(Role.SELLER).items()}
+    gain = pair(results, "2B 3e-6", "2B base")
+    found = rows["2B 3e-6"]["gain"]
+    assert found["base"] == "2B base"
+    assert (found["value"], found["p"], found["adjusted_p"]) == pytest.approx(
+        (gain.estimate.value, gain.p, gain.adjusted_p)
+    )
+    assert (found["low"], found["high"]) == pytest.approx(gain.interval)
+    assert rows["2B base"]["gain"] is None
+    assert rows["2B base"]["alarm"] is None
+    for split in splits(results):
+        row = rows[split.arm]
+        assert row["version"] == names[split.arm]
+        if split.base is not None:
+            assert (row["alarm"], row["general"]) == (split.alarm, split.general)
+    assert [guard["name"] for guard in rows["2B 1e-5"]["guards"]] == [
+        guard.name for guard in guards(results)["2B 1e-5"]
+    ]
+    assert rows["2B 1e-5"]["guards"][0]["result"] == "fail", "it leaks in half of its messages"
+    assert rows["2B base"]["badges"] == {"boulware": [], "conceder": ["training family"]}
+    assert (rows["2B base"]["missing"], rows["2B base"]["cost_usd"]) == (0, None)
+    printed = CliRunner().invoke(app, ["standings", "--db", str(path)]).stdout
+    assert f"{found['value']:+.3f} [{found['low']:+.3f}, {found['high']:+.3f}]" in printed
+    assert max(map(len, printed.splitlines())) <= 100
+
+
+def test_a_buyers_board_has_no_gains_and_no_guards(path):
+    run = CliRunner().invoke(app, ["standings", "--role", "buyer", "--json", "--db", str(path)])
+    rows = json.loads(run.stdout)
+    assert {row["agent"] for row in rows} == {"boulware", "conceder"}
+    assert all(row["gain"] is None and row["guards"] == [] for row in rows)
+    assert all(0 <= row["deals"]["low"] <= row["deals"]["value"] for row in rows)
