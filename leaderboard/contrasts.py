@@ -136,10 +136,8 @@ def family(results: Results) -> list[Comparison]:
 def compare_all(
     results: Results, contrasts: Sequence[Contrast], role: Role = Role.SELLER, booted: bool = True
 ) -> list[Comparison]:
-    """Return :func:`compare` of each of `contrasts`, on bootstrap draws that all share.
-
-    Without `booted` the bootstrap, which takes longest, is left out where the design does not print it.
-    """
+    """Return :func:`compare` of each of `contrasts`, on bootstrap draws that all share; without `booted`
+    the bootstrap, which takes longest, is left out where the design does not print it."""
     ground = _Ground.of(results, role)
     cells = [ground.cells(contrast) for contrast in contrasts]
     booted = booted or ground.analysis.interval == "bootstrap"
@@ -270,9 +268,7 @@ def _panels(
     booted: bool,
 ) -> list[Panel]:
     weight_B_D = ground.weights(in_score_D)
-    bootstrap: Sequence[Interval | None] = [None] * len(cells)
-    if booted:
-        bootstrap = bootstrap_intervals(cells, weight_B_D)
+    bootstrap = bootstrap_intervals(cells, weight_B_D) if booted else [None] * len(cells)
     adjusted = _adjusted(ground, contrasts, weight_B_D)
     found = []
     for contrast, own, drawn, holm_p in zip(contrasts, cells, bootstrap, adjusted, strict=True):

@@ -40,6 +40,7 @@ h3.ba-part {{ padding: 0; margin: 1.1rem 0 .2rem 0; font-size: 1.15rem; }}
 .ba-alarm {{ color: {palette.FAIL}; font-weight: 600; white-space: nowrap; }}
 .st-key-ba-figure {{ overflow-x: auto; }}
 .st-key-ba-figure > * {{ min-width: 46rem; }}
+.ba-terms-list dd, .ba-term dd {{ max-width: 48rem; margin-bottom: .5rem; }}
 .ba-term {{ border-left: 4px solid {palette.SELLER}; background: {palette.SELLER}1a;
   padding: .5rem .8rem; }}
 .ba-note {{ opacity: .7; font-size: .85rem; margin-top: .5rem; }}

@@ -26,7 +26,7 @@ def leaderboard(
     _need_free(port)
     url = f"http://{ADDRESS}:{port}"
     typer.echo(f"The board is at {url} (Ctrl-C ends it)")
-    command = [sys.executable, "-m", "streamlit", "run", str(files("leaderboard") / "app.py")]
+    command = [sys.executable, "-m", "leaderboard.warm", "run", str(files("leaderboard") / "app.py")]
     for option, value in settings(port, browser).items():
         command += [f"--{option}", value]
     environment = os.environ | ({"ARENA_DB": db} if db else {})

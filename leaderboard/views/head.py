@@ -38,7 +38,8 @@ def show(store: Store, stored: StoredDesign, board: Board) -> None:
     if not board.matches:
         command = wording.fill_command(board, common.database())
         st.info(f"Nothing is played yet. To play it: `{command}`")
-    st.fragment(_follow, run_every=EVERY)(store, stored, store.revision())
+    complete = planned(design) == board.matches + board.infeasible[0]
+    st.fragment(_follow, run_every=EVERY)(store, stored, store.revision(), complete)
 
 
 def _tried(store: Store, stored: StoredDesign) -> str:
@@ -47,10 +48,12 @@ def _tried(store: Store, stored: StoredDesign) -> str:
     return f"<br>{markup.text('; '.join(said))}" if said else ""
 
 
-def _follow(store: Store, stored: StoredDesign, drawn: int) -> None:
-    """Say how fast play runs, and draw the page again once the record has changed."""
+def _follow(store: Store, stored: StoredDesign, drawn: int, complete: bool) -> None:
+    """Draw the page again once the record has changed; until all is played, say how fast play runs."""
     if store.revision() != drawn:
         st.rerun(scope="app")
+    if complete:
+        return
     now = datetime.now(UTC)
     found = _pace(store, store.address, stored.design.hash, drawn)
     if (line := running(found, planned(stored.design), now)) is not None:
