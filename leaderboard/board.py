@@ -7,9 +7,9 @@ import numpy as np
 
 from arena.design import Design, Player
 from arena.results import Results
-from leaderboard.cells import BoolArray, CellTable, tabulate
-from leaderboard.ranks import RankInterval, rank_intervals
-from leaderboard.statistic import (
+from leaderboard.inference.cells import BoolArray, CellTable, tabulate
+from leaderboard.inference.ranks import RankInterval, rank_intervals
+from leaderboard.inference.statistic import (
     Cells,
     Estimate,
     IntArray,

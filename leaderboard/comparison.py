@@ -3,8 +3,8 @@
 from typing import Any
 
 from leaderboard import wording
-from leaderboard.contrasts import Comparison, Panel
-from leaderboard.statistic import Estimate
+from leaderboard.inference.contrasts import Comparison, Panel
+from leaderboard.inference.statistic import Estimate
 
 
 def sentence(found: Comparison) -> str:

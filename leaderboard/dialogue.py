@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from agents.agent import ActionKind
 from arena.play import Attempt, Turn
-from leaderboard import palette
+from leaderboard.figures import palette
 from leaderboard.markup import cell, heading, table, text
 from leaderboard.replay import Replay, Transcript, chip, offered_terms
 from leaderboard.wording import NONE, counted

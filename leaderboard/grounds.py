@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from leaderboard import palette
+from leaderboard.figures import palette
 from leaderboard.markup import cell, heading, table, text
 from leaderboard.replay import Replay, replay
 from leaderboard.wording import NONE

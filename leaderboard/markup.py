@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from urllib.parse import urlencode
 
-from leaderboard import palette, wording
+from leaderboard import wording
+from leaderboard.figures import palette
 
 STYLE = f"""<style>
 .stMainBlockContainer {{ padding-top: 2.2rem; }}

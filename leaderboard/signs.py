@@ -2,12 +2,13 @@
 
 from typing import NamedTuple
 
-from leaderboard import palette, wording
-from leaderboard.badges import Badge
-from leaderboard.contrasts import Comparison
-from leaderboard.guards import ALARM as ALARM_GUARD
-from leaderboard.guards import BASE, LEAK, OPENER, Guard, GuardResult
-from leaderboard.statistic import LEVEL, Estimate
+from leaderboard import wording
+from leaderboard.figures import palette
+from leaderboard.inference.badges import Badge
+from leaderboard.inference.contrasts import Comparison
+from leaderboard.inference.guards import ALARM as ALARM_GUARD
+from leaderboard.inference.guards import BASE, LEAK, OPENER, Guard, GuardResult
+from leaderboard.inference.statistic import LEVEL, Estimate
 from leaderboard.verdicts import Verdict
 
 PASS, FAIL, NOT_JUDGED, ALARM = "✓", "✗", "○", "⚠"

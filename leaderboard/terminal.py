@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from leaderboard import signs, wording
-from leaderboard.badges import Badge
 from leaderboard.board import MISSING_LIMIT, Board, Panel, Row
-from leaderboard.statistic import Estimate
+from leaderboard.inference.badges import Badge
+from leaderboard.inference.statistic import Estimate
 from leaderboard.verdicts import Verdict
 
 PLAIN_WIDTH = 100

@@ -8,14 +8,14 @@ import numpy as np
 
 from arena.analysis import Analysis, Contrast
 from arena.results import Results
-from leaderboard.badges import Badge
 from leaderboard.board import Board
-from leaderboard.cells import CellTable, tabulate
-from leaderboard.contrasts import Comparison, compare_all
-from leaderboard.guards import Guard, GuardResult, guards
-from leaderboard.rates import Rate, mean, rate
-from leaderboard.splits import ArmSplit, splits
-from leaderboard.statistic import Cells, Estimate
+from leaderboard.inference.badges import Badge
+from leaderboard.inference.cells import CellTable, tabulate
+from leaderboard.inference.contrasts import Comparison, compare_all
+from leaderboard.inference.guards import Guard, GuardResult, guards
+from leaderboard.inference.rates import Rate, mean, rate
+from leaderboard.inference.splits import ArmSplit, splits
+from leaderboard.inference.statistic import Cells, Estimate
 from scenarios.scenario import Role
 
 

@@ -6,7 +6,7 @@ from shlex import quote
 
 from arena.results import Results
 from leaderboard.board import Board, Row
-from leaderboard.statistic import FEW_CLUSTERS, Estimate
+from leaderboard.inference.statistic import FEW_CLUSTERS, Estimate
 from scenarios.scenario import Role
 
 NONE = "–"  # noqa: RUF001 (an en dash is what stands for "nothing" in a table)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arena.results import Results
-    from leaderboard.contrasts import Comparison, Panel
-    from leaderboard.statistic import Estimate
+    from leaderboard.inference.contrasts import Comparison, Panel
+    from leaderboard.inference.statistic import Estimate
     from scenarios.scenario import Role
 
 _COLUMNS = (">difference", "95% interval", ">p", ">n/G")
@@ -43,7 +43,7 @@ def compare(
     """
     from arena.commands.printing import print_json
     from leaderboard.comparison import to_json
-    from leaderboard.contrasts import family as declared
+    from leaderboard.inference.contrasts import family as declared
     from scenarios.scenario import Role
 
     if family == (a is not None):
@@ -66,7 +66,7 @@ def compare(
 def _asked(
     results: "Results", a: str | None, b: str | None, over: tuple[str, str] | None, role: "Role"
 ) -> "Comparison":
-    from leaderboard.contrasts import gains, pair
+    from leaderboard.inference.contrasts import gains, pair
 
     if a is None or b is None:
         raise UserError("name two agents: arena compare A B")

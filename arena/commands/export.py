@@ -14,7 +14,7 @@ from arena.errors import UserError
 
 if TYPE_CHECKING:
     from arena.store import Store, StoredDesign
-    from leaderboard.tables import Table
+    from leaderboard.export.flat import Table
 
 Format = Literal["csv", "json", "parquet", "html"]
 Name = Literal["matches", "board", "contrasts", "deviations"]
@@ -93,7 +93,7 @@ def _replacing(out: Path, force: bool) -> Generator[Path]:
 
 def _write_page(store: "Store", stored: "StoredDesign", role: str | None, path: Path) -> None:
     from arena.commands.printing import progress_bar, waiting
-    from leaderboard.report import gather, page
+    from leaderboard.export.report import gather, page
     from scenarios.scenario import Role
 
     with progress_bar("reading the record", 1) as read:
@@ -105,7 +105,7 @@ def _write_page(store: "Store", stored: "StoredDesign", role: str | None, path: 
 
 def _write_file(table: "Table", form: Format, path: Path) -> str:
     """Write a table to a file; return how many rows it has, in words."""
-    from leaderboard.formats import write_parquet
+    from leaderboard.export.formats import write_parquet
     from leaderboard.wording import counted
 
     if form == "parquet":
@@ -119,7 +119,7 @@ def _write_file(table: "Table", form: Format, path: Path) -> str:
 
 def _write(table: "Table", form: Format, out: TextIO) -> None:
     """Write a table as CSV or JSON to an open file."""
-    from leaderboard.formats import write_csv, write_json
+    from leaderboard.export.formats import write_csv, write_json
 
     with _counting(table, shown=not out.isatty()) as tick:
         if form == "csv":
@@ -147,7 +147,7 @@ def _counting(table: "Table", *, shown: bool = True) -> Generator[Callable[[int]
 
 
 def _table(store: "Store", stored: "StoredDesign", table: Name | None, role: str | None) -> "Table":
-    from leaderboard import tables
+    from leaderboard.export import flat as tables
     from scenarios.scenario import Role
 
     if table == "board":

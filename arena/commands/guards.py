@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from arena.design import Design
-    from leaderboard.guards import Guard
+    from leaderboard.inference.guards import Guard
 
 
 def guards(design: DesignHash = None, db: Db = None, as_json: AsJson = False) -> None:
@@ -21,8 +21,8 @@ def guards(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
     """
     from arena.commands.printing import print_json
     from leaderboard import wording
-    from leaderboard.guards import guards as judge
-    from leaderboard.guards import known_kl
+    from leaderboard.inference.guards import guards as judge
+    from leaderboard.inference.guards import known_kl
 
     with open_store(db) as store:
         plan = store.design(design).design
@@ -76,8 +76,8 @@ def _print(found: "Mapping[str, Sequence[Guard]]", kl: "Mapping[str, float]") ->
 
 def _figures(guard: "Guard") -> list[str]:
     from leaderboard import wording
-    from leaderboard.guards import ALARM
-    from leaderboard.statistic import FEW_CLUSTERS
+    from leaderboard.inference.guards import ALARM
+    from leaderboard.inference.statistic import FEW_CLUSTERS
 
     if guard.parts:
         return [guard.result.value, "", "", "", ""]
@@ -103,7 +103,7 @@ def _beside(guard: "Guard") -> list[str]:
 
 def _why(found: "Mapping[str, Sequence[Guard]]") -> "Iterator[str]":
     """Yield why guards failed, or were not judged, sellers with the same reason together."""
-    from leaderboard.guards import GuardResult
+    from leaderboard.inference.guards import GuardResult
 
     sellers: dict[tuple[str, str, str], list[str]] = {}
     for name, judged in found.items():

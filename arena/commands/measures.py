@@ -7,8 +7,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leaderboard.rates import Rate
-    from leaderboard.secondary import Mean, Panel, Secondary
+    from leaderboard.inference.rates import Rate
+    from leaderboard.inference.secondary import Mean, Panel, Secondary
     from scenarios.scenario import Role
 
 _GROUPS = {
@@ -52,7 +52,7 @@ def print_measures(found: "Sequence[Secondary]", role: "Role", frozen: str, desi
 
 def _print_panel(lines: "Sequence[tuple[Secondary, Panel]]", role: "Role") -> None:
     from leaderboard import wording
-    from leaderboard.secondary import MEANS, RATES
+    from leaderboard.inference.secondary import MEANS, RATES
 
     for title, names in _GROUPS.items():
         used = [name for name in names if any(_has(panel, name) for _, panel in lines)]

@@ -9,7 +9,7 @@ from arena.commands.options import AsJson, Db, DesignHash, open_store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leaderboard.openings import Opening
+    from leaderboard.inference.openings import Opening
 
 
 def openings(
@@ -24,7 +24,7 @@ def openings(
     accepted as it stands, with what it leaves out at the public default. Over open domains.
     """
     from arena.commands.printing import print_json
-    from leaderboard.openings import openings as find
+    from leaderboard.inference.openings import openings as find
     from scenarios.scenario import Role
 
     with open_store(db) as store:
@@ -56,7 +56,8 @@ def _print(found: "Sequence[Opening]", role: str) -> None:
             terms,
             wording.half_width(one.accepted),
             wording.half_width(one.accepted_named),
-            f"{wording.signed(fall.value)} {wording.signed_interval(fall.interval())}{wording.mark(fall)}",
+            f"{wording.signed(fall.value)} {wording.signed_interval(fall.interval())}"
+            f"{wording.mark(fall)}",
             f"{named.n:,}/{named.clusters:,}",
         )
     print_table(table)

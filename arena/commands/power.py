@@ -8,7 +8,7 @@ from arena.commands.options import AsJson, Db, open_store
 from arena.errors import UserError
 
 if TYPE_CHECKING:
-    from leaderboard.contrasts import Comparison
+    from leaderboard.inference.contrasts import Comparison
 
 
 def power(
@@ -55,7 +55,7 @@ def power(
 
 
 def _sized(cells: int | None, sd: float, effect: float | None, power: float) -> dict[str, Any]:
-    from leaderboard.power import cells_needed, detectable
+    from leaderboard.inference.power import cells_needed, detectable
 
     return {
         "cells": cells,
@@ -87,7 +87,7 @@ def _rows(prefix: str, effect: float | None, power: float, db: str | None) -> li
     from itertools import combinations
 
     from arena.analysis import Contrast
-    from leaderboard.contrasts import compare_all, family
+    from leaderboard.inference.contrasts import compare_all, family
 
     with open_store(db) as store:
         results = store.results(store.design(None if prefix == "last" else prefix).design)
@@ -101,7 +101,7 @@ def _rows(prefix: str, effect: float | None, power: float, db: str | None) -> li
 
 
 def _row(one: "Comparison", effect: float | None, power: float) -> dict[str, Any]:
-    from leaderboard.power import detectable
+    from leaderboard.inference.power import detectable
 
     whole, parts, more = one.estimate, one.components, one.needs(effect, power)
     return {
@@ -127,7 +127,7 @@ def _row(one: "Comparison", effect: float | None, power: float) -> dict[str, Any
 
 def _settled(one: "Comparison", effect: float | None, power: float) -> str:
     """Say what it takes, for the effect asked for or the one seen."""
-    from leaderboard.power import advice
+    from leaderboard.inference.power import advice
 
     more = one.needs(effect, power)
     if more is None:

@@ -11,7 +11,7 @@ def measures(results: "Results", role: "Role", frozen: str, as_json: bool) -> No
     """Print the secondary measures of the agents of `role`."""
     from arena.commands.measures import print_measures
     from arena.commands.printing import print_json
-    from leaderboard.secondary import secondary
+    from leaderboard.inference.secondary import secondary
 
     found, design = secondary(results, role), results.design.hash
     if as_json:
@@ -24,7 +24,7 @@ def strengths(results: "Results", role: "Role", frozen: str, as_json: bool) -> N
     """Print Bradley-Terry strengths of the agents of `role`, held-out domains apart."""
     from arena.commands.printing import print_json
     from arena.commands.strengths import print_strengths
-    from leaderboard.bradley_terry import bradley_terry
+    from leaderboard.inference.bradley_terry import bradley_terry
 
     shared = {"role": role.value, "design": results.design.hash}
     panels = {

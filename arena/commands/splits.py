@@ -9,8 +9,8 @@ from arena.commands.options import AsJson, Db, DesignHash, open_store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leaderboard.splits import ArmSplit
-    from leaderboard.statistic import Estimate
+    from leaderboard.inference.splits import ArmSplit
+    from leaderboard.inference.statistic import Estimate
 
 
 def splits(design: DesignHash = None, db: Db = None, as_json: AsJson = False) -> None:
@@ -21,7 +21,7 @@ def splits(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
     """
     from arena.commands.printing import plain, print_json
     from leaderboard import wording
-    from leaderboard.splits import splits as find
+    from leaderboard.inference.splits import splits as find
 
     with open_store(db) as store:
         results = store.results(store.design(design).design)

@@ -26,8 +26,8 @@ def standings(
     """
     from arena.commands import second_views
     from arena.commands.printing import print_json
-    from leaderboard.badges import badges
     from leaderboard.board import board
+    from leaderboard.inference.badges import badges
     from leaderboard.terminal import console, render
     from leaderboard.verdicts import to_json, verdicts
     from leaderboard.wording import caveats

@@ -7,7 +7,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from leaderboard.bradley_terry import Strength
+    from leaderboard.inference.bradley_terry import Strength
     from scenarios.scenario import Role
 
 
@@ -33,7 +33,7 @@ def print_strengths(
 def _print_panel(found: "Sequence[Strength]", role: "Role") -> None:
     from arena.commands.printing import add_row, new_table, print_table
     from leaderboard import wording
-    from leaderboard.statistic import FEW_CLUSTERS
+    from leaderboard.inference.statistic import FEW_CLUSTERS
 
     columns = (">strength", "95% interval", ">rating", ">wins", ">ties", ">losses", ">scenarios")
     table = new_table(role.value, *columns)

@@ -9,8 +9,8 @@ from arena.commands.options import AsJson, Db, DesignHash, open_store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from leaderboard.statistic import Estimate
-    from leaderboard.value import Share, Value
+    from leaderboard.inference.statistic import Estimate
+    from leaderboard.inference.value import Share, Value
 
 
 def value(
@@ -29,7 +29,7 @@ def value(
     it is a share of excludes 0, with Fieller's interval.
     """
     from arena.commands.printing import print_json
-    from leaderboard.value import value as find
+    from leaderboard.inference.value import value as find
 
     with open_store(db) as store:
         results = store.results(store.design(design).design)
@@ -62,7 +62,7 @@ def _print(found: "Value") -> None:
 
 def _rows(found: "Value") -> "Iterator[tuple[str, Estimate, str, str, str]]":
     """Yield label, estimate, share of the gain, share of the better deals, and cells."""
-    from leaderboard.value import BETTER
+    from leaderboard.inference.value import BETTER
 
     yield "gain", found.gain, "", "", f"{found.gain.cells:,}"
     kinds = {f"{BETTER}: {kind}": kind for kind in found.better_by_kind}

@@ -11,14 +11,14 @@ from math import sqrt
 
 import numpy as np
 
-from leaderboard.cells import tabulate
-from leaderboard.contrasts import family
-from leaderboard.holm import holm
-from leaderboard.ranks import rank_intervals
+from leaderboard.inference.cells import tabulate
+from leaderboard.inference.contrasts import family
+from leaderboard.inference.holm import holm
+from leaderboard.inference.ranks import rank_intervals
+from leaderboard.inference.splits import splits
+from leaderboard.inference.statistic import estimate, score_weights
 from leaderboard.simulation.study import ARMS, TRAP, study_world
 from leaderboard.simulation.worlds import WALK_AWAY, World, planned
-from leaderboard.splits import splits
-from leaderboard.statistic import estimate, score_weights
 from scenarios.scenario import Role
 
 Tick = Callable[[], None]

@@ -15,7 +15,7 @@ from arena.analysis import Analysis, Contrast
 from arena.design import Design, DesignDomain, Player
 from arena.measures import DTYPE
 from arena.results import Results
-from leaderboard.statistic import FloatArray
+from leaderboard.inference.statistic import FloatArray
 from scenarios.canonical import digest
 
 

@@ -4,11 +4,13 @@ matches were like beside their scores."""
 import streamlit as st
 
 from arena.store import Store, StoredDesign
-from leaderboard import buyers_figure, buyers_table, markup, wording
-from leaderboard.badges import badges
+from leaderboard import markup, wording
 from leaderboard.board import Board
-from leaderboard.secondary import secondary
-from leaderboard.splits import ArmSplit, splits
+from leaderboard.figures import buyers as buyers_figure
+from leaderboard.inference.badges import badges
+from leaderboard.inference.secondary import secondary
+from leaderboard.inference.splits import ArmSplit, splits
+from leaderboard.tables import buyers as buyers_table
 from leaderboard.views import common
 from scenarios.scenario import Role
 

@@ -7,13 +7,15 @@ import streamlit as st
 from arena.analysis import Analysis, Contrast
 from arena.results import Results
 from arena.store import Listed, Store, StoredDesign
-from leaderboard import compare_table, comparison, dialogue, interval_figure, markup, wording
-from leaderboard.contrasts import Comparison, compare
-from leaderboard.gaps import Gap, widest
+from leaderboard import comparison, dialogue, markup, wording
+from leaderboard.figures import intervals as interval_figure
+from leaderboard.inference.contrasts import Comparison, compare
+from leaderboard.inference.gaps import Gap, widest
+from leaderboard.inference.splits import splits
+from leaderboard.inference.statistic import Estimate
+from leaderboard.inference.value import Value, value
 from leaderboard.replay import transcript
-from leaderboard.splits import splits
-from leaderboard.statistic import Estimate
-from leaderboard.value import Value, value
+from leaderboard.tables import compare as compare_table
 from leaderboard.views import common
 from scenarios.scenario import Role
 

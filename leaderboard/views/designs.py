@@ -7,7 +7,8 @@ import streamlit as st
 from arena.design import Design
 from arena.schedule import planned
 from arena.store import Filter, Store, StoredDesign
-from leaderboard import design_rows, markup, wording
+from leaderboard import markup, wording
+from leaderboard.tables import designs as design_rows
 from leaderboard.views import common
 from leaderboard.wording import counted
 

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from arena.store import Store, StoredDesign
-from leaderboard import guards_table, interval_figure, markup, openings_figure, wording
+from leaderboard import markup, wording
 from leaderboard.board import Board
-from leaderboard.guards import guards, known_kl
-from leaderboard.openings import Opening, openings
+from leaderboard.figures import intervals as interval_figure
+from leaderboard.figures import openings as openings_figure
+from leaderboard.inference.guards import guards, known_kl
+from leaderboard.inference.openings import Opening, openings
+from leaderboard.tables import guards as guards_table
 from leaderboard.views import common, filters
 from scenarios.scenario import Role
 

@@ -6,8 +6,9 @@ import streamlit as st
 
 from arena.schedule import planned
 from arena.store import Pace, Store, StoredDesign
-from leaderboard import design_rows, markup, wording
+from leaderboard import markup, wording
 from leaderboard.board import Board
+from leaderboard.tables import designs as design_rows
 from leaderboard.views import common
 
 WINDOW = timedelta(minutes=10)

@@ -9,7 +9,8 @@ import streamlit as st
 from arena.design import Design
 from arena.errors import UserError
 from arena.store import Filter, Listed, Store, StoreError
-from leaderboard import dialogue, figures, markup
+from leaderboard import dialogue, markup
+from leaderboard.figures import match as figures
 from leaderboard.replay import Transcript, replay, transcript, turn_content
 from leaderboard.views import common
 from scenarios.scenario import Role

@@ -7,7 +7,8 @@ from typing import Any
 import streamlit as st
 
 from arena.store import Registration, Store, StoredDesign, TrainingRun
-from leaderboard import curves, dialogue, markup, wording
+from leaderboard import dialogue, markup, wording
+from leaderboard.figures import runs as curves
 from leaderboard.views import common
 from leaderboard.wording import NONE
 

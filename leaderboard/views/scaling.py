@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from arena.store import Store, StoredDesign
-from leaderboard import markup, scaling_figure, scaling_table, wording
-from leaderboard.contrasts import family
-from leaderboard.scaling import Point, boundaries, points
+from leaderboard import markup, wording
+from leaderboard.figures import scaling as scaling_figure
+from leaderboard.inference.contrasts import family
+from leaderboard.inference.scaling import Point, boundaries, points
+from leaderboard.tables import scaling as scaling_table
 from leaderboard.verdicts import gains_over_base
 from leaderboard.views import common, filters
 from scenarios.scenario import Role

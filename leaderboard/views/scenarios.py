@@ -9,7 +9,8 @@ from arena.design import Design, DesignDomain
 from arena.errors import UserError
 from arena.schedule import indices
 from arena.store import Store
-from leaderboard import dialogue, figures, grounds, markup, wording
+from leaderboard import dialogue, grounds, markup, wording
+from leaderboard.figures import match as figures
 from leaderboard.views import common
 from scenarios.domain import Domain
 from scenarios.draw import DRAW_VERSION, DrawError, draw

@@ -5,11 +5,13 @@ from dataclasses import replace
 import streamlit as st
 
 from arena.results import Results
-from leaderboard import board_figure, board_table, markup, signs, wording
-from leaderboard.badges import badges
+from leaderboard import markup, signs, wording
 from leaderboard.board import Board, Panel, Row, board
-from leaderboard.chosen import part
+from leaderboard.figures import board as board_figure
+from leaderboard.inference.badges import badges
+from leaderboard.inference.chosen import part
 from leaderboard.known import anchors
+from leaderboard.tables import board as board_table
 from leaderboard.verdicts import Verdict, to_json, verdicts
 from leaderboard.views import common, filters, head
 from scenarios.scenario import Role

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from leaderboard.bradley_terry import Comparisons, fit
+from leaderboard.inference.bradley_terry import Comparisons, fit
 
 COMPARISONS, ARMS, SCENARIOS, DOMAINS = 100_000, 20, 512, 8
 LEAST_RATIO = 20

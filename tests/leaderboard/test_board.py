@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from leaderboard.board import board
-from leaderboard.cells import tabulate
+from leaderboard.inference.cells import tabulate
 from scenarios.scenario import Role
 from tests.leaderboard.synthetic import choose, design, play_all
 

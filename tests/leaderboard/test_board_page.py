@@ -11,10 +11,10 @@ from arena.cli import app
 from arena.store import Pace, Store
 from leaderboard import glossary, signs, wording
 from leaderboard.board import board
-from leaderboard.chosen import part
-from leaderboard.contrasts import pair
-from leaderboard.guards import guards
-from leaderboard.splits import splits
+from leaderboard.inference.chosen import part
+from leaderboard.inference.contrasts import pair
+from leaderboard.inference.guards import guards
+from leaderboard.inference.splits import splits
 from leaderboard.verdicts import verdicts
 from leaderboard.views.head import running
 from scenarios.scenario import Role

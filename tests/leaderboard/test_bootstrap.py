@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboard import bootstrap
-from leaderboard.bootstrap import DRAWS, bootstrap_intervals
-from leaderboard.statistic import Cells, estimate, score_weights
+from leaderboard.inference import bootstrap
+from leaderboard.inference.bootstrap import DRAWS, bootstrap_intervals
+from leaderboard.inference.statistic import Cells, estimate, score_weights
 
 ONE = np.ones((1, 1))
 

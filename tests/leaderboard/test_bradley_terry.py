@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from arena.errors import UserError
-from leaderboard.bradley_terry import (
+from leaderboard.inference.bradley_terry import (
     Comparisons,
     Disconnected,
     bradley_terry,
@@ -18,7 +18,7 @@ from leaderboard.bradley_terry import (
     log_strengths,
     win_matrix,
 )
-from leaderboard.cells import tabulate
+from leaderboard.inference.cells import tabulate
 from scenarios.scenario import Role
 from tests.leaderboard.synthetic import choose, design, play_all
 

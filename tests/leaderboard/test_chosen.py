@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leaderboard.board import board
-from leaderboard.chosen import part
+from leaderboard.inference.chosen import part
 from scenarios.scenario import Role
 from tests.leaderboard.synthetic import choose, design, play_all
 

@@ -12,7 +12,7 @@ from arena.analysis import Analysis, Contrast
 from arena.cli import app
 from arena.store import Store
 from leaderboard.comparison import sentence
-from leaderboard.contrasts import pair
+from leaderboard.inference.contrasts import pair
 from tests.leaderboard.tournament import make_design, play_into
 
 DOCS = Path(__file__).parents[2] / "docs" / "board.md"

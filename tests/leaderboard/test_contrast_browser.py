@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from arena.store import Store
-from leaderboard.gaps import widest
-from leaderboard.splits import splits
+from leaderboard.inference.gaps import widest
+from leaderboard.inference.splits import splits
 from tests.leaderboard.browser import MARKS, browsing, serving, settle
 from tests.leaderboard.trained import play_trained
 

@@ -5,13 +5,16 @@ import pytest
 
 from arena.analysis import Contrast
 from arena.store import Store
-from leaderboard import buyers_table, comparison, interval_figure, scaling_table, wording
-from leaderboard.contrasts import compare, family
-from leaderboard.gaps import widest
-from leaderboard.guards import guards
-from leaderboard.openings import openings
-from leaderboard.splits import splits
-from leaderboard.value import value
+from leaderboard import comparison, wording
+from leaderboard.figures import intervals as interval_figure
+from leaderboard.inference.contrasts import compare, family
+from leaderboard.inference.gaps import widest
+from leaderboard.inference.guards import guards
+from leaderboard.inference.openings import openings
+from leaderboard.inference.splits import splits
+from leaderboard.inference.value import value
+from leaderboard.tables import buyers as buyers_table
+from leaderboard.tables import scaling as scaling_table
 from tests.leaderboard import planted
 from tests.leaderboard.test_pages import links, shown, visit
 from tests.leaderboard.tournament import make_design, play_into

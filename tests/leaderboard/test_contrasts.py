@@ -12,11 +12,11 @@ from arena.analysis import Analysis, Contrast
 from arena.design import Design, Player
 from arena.errors import UserError
 from leaderboard.board import board
-from leaderboard.cells import tabulate
 from leaderboard.comparison import held_out_sentence, sentence, to_json
-from leaderboard.contrasts import compare, family, gains, pair
-from leaderboard.holm import holm
-from leaderboard.statistic import estimate, score_weights
+from leaderboard.inference.cells import tabulate
+from leaderboard.inference.contrasts import compare, family, gains, pair
+from leaderboard.inference.holm import holm
+from leaderboard.inference.statistic import estimate, score_weights
 from scenarios.scenario import Role
 from tests.leaderboard.synthetic import choose, design, play_all
 

@@ -20,8 +20,8 @@ from arena.design import Player
 from arena.measures import DTYPE, FAULTS, KINDS
 from arena.schedule import plan
 from arena.store import Filter, Store
-from leaderboard import formats
-from leaderboard.contrasts import family
+from leaderboard.export import formats
+from leaderboard.inference.contrasts import family
 from leaderboard.wording import visible
 from scenarios.scenario import SCALE, Role
 from tests.arena.running import ROOT
@@ -398,8 +398,8 @@ def test_a_long_table_is_not_held_in_memory(tmp_path):
     """Rows come from a generator and are forgotten: 200,000 of them raise the process by few MB."""
     script = (
         "import resource, sys\n"
-        "from leaderboard import formats\n"
-        "from leaderboard.tables import Table\n"
+        "from leaderboard.export import formats\n"
+        "from leaderboard.export.flat import Table\n"
         "from pathlib import Path\n"
         "rows = lambda n: ({'a': 'x' * 500, 'b': i} for i in range(n))\n"
         "out = open(sys.argv[1], 'w')\n"

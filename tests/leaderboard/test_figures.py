@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from arena.analysis import Contrast
-from leaderboard import board_figure, board_table, palette, signs
-from leaderboard.badges import badges
+from leaderboard import signs
 from leaderboard.board import board
+from leaderboard.figures import board as board_figure
+from leaderboard.figures import palette
+from leaderboard.inference.badges import badges
+from leaderboard.tables import board as board_table
 from leaderboard.verdicts import verdicts
 from tests.leaderboard.planted import plan, world
 from tests.leaderboard.synthetic import choose, design, play_all

@@ -10,9 +10,9 @@ from arena.analysis import Analysis
 from arena.cli import app
 from arena.results import Results
 from arena.store import Store
-from leaderboard.guards import guards
-from leaderboard.openings import openings
-from leaderboard.splits import splits
+from leaderboard.inference.guards import guards
+from leaderboard.inference.openings import openings
+from leaderboard.inference.splits import splits
 from tests.leaderboard.tournament import make_design, play_into
 
 SELLERS = ("logroller", "boulware", "linear")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leaderboard.gaps import widest
+from leaderboard.inference.gaps import widest
 from tests.leaderboard import synthetic
 
 

@@ -8,8 +8,9 @@ import pytest
 from agents.spec import Connection, Profile
 from arena.record import utc_now
 from arena.store import Filter, Registration, Store
-from leaderboard import curves, grounds
-from leaderboard.figures import utility_plane
+from leaderboard import grounds
+from leaderboard.figures import runs as curves
+from leaderboard.figures.match import utility_plane
 from scenarios.catalogue import bundled
 from scenarios.domain import Kind
 from scenarios.draw import draw

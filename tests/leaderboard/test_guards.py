@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leaderboard.badges import badges
-from leaderboard.guards import (
+from leaderboard.inference.badges import badges
+from leaderboard.inference.guards import (
     ALARM,
     BASE,
     BELOW,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from leaderboard.holm import holm
+from leaderboard.inference.holm import holm
 
 P = st.floats(0, 1)
 

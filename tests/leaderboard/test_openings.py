@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from arena.measures import NONE
-from leaderboard.openings import openings
+from leaderboard.inference.openings import openings
 from scenarios.scenario import Role
 from tests.leaderboard import synthetic
 from tests.leaderboard.planted import plan, world

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from leaderboard.power import (
+from leaderboard.inference.power import (
     WORTH,
     Components,
     Needs,
@@ -16,7 +16,7 @@ from leaderboard.power import (
     multiple,
     needs,
 )
-from leaderboard.statistic import Cells, estimate, score_weights
+from leaderboard.inference.statistic import Cells, estimate, score_weights
 
 
 def draw(rng, scenario=0.1, within=0.15, effect=0.0, buyers=2, domains=2, scenarios=32, replicates=1):

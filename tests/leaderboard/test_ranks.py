@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from leaderboard.board import board
-from leaderboard.cells import tabulate
-from leaderboard.ranks import critical_value, rank_intervals
-from leaderboard.statistic import estimate, score_weights
+from leaderboard.inference.cells import tabulate
+from leaderboard.inference.ranks import critical_value, rank_intervals
+from leaderboard.inference.statistic import estimate, score_weights
 from scenarios.scenario import Role
 from tests.leaderboard.synthetic import choose, design, play_all
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboard.rates import beta_interval, mean, rate
-from leaderboard.statistic import Cells
+from leaderboard.inference.rates import beta_interval, mean, rate
+from leaderboard.inference.statistic import Cells
 
 
 def cells(y_M, cluster_M=None, domain_M=None):

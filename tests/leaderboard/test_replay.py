@@ -8,7 +8,8 @@ from agents.agent import UNNAMED, ActionKind, Usage
 from arena.play import Attempt, Turn
 from arena.protocol import Fault
 from arena.store import Filter, Store
-from leaderboard import dialogue, figures, markup
+from leaderboard import dialogue, markup
+from leaderboard.figures import match as figures
 from leaderboard.replay import chip, filled, replay, transcript
 from scenarios.catalogue import bundled
 from scenarios.draw import draw

@@ -9,9 +9,10 @@ from typer.testing import CliRunner
 
 from arena.cli import app
 from arena.store import Store
-from leaderboard import comparison, report, wording
-from leaderboard.contrasts import family
-from leaderboard.tables import asked
+from leaderboard import comparison, wording
+from leaderboard.export import report
+from leaderboard.export.flat import asked
+from leaderboard.inference.contrasts import family
 from scenarios.scenario import Role
 from tests.leaderboard.browser import CHROMIUM, FLAGS, MARKS
 from tests.leaderboard.test_export import CONTROL, FORMULA, MARKUP, play_hostile

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from arena.analysis import Analysis
-from leaderboard.known import Kind, Known
-from leaderboard.scaling import (
+from leaderboard.figures.scaling import scaling_figure
+from leaderboard.inference.scaling import (
     MATCHED,
     REFERENCE,
     boundaries,
@@ -16,7 +16,7 @@ from leaderboard.scaling import (
     rate_label,
     size_label,
 )
-from leaderboard.scaling_figure import scaling_figure
+from leaderboard.known import Kind, Known
 from leaderboard.verdicts import gains_over_base
 from tests.leaderboard import synthetic
 

@@ -11,8 +11,8 @@ import pytest
 from arena.measures import FAULTS
 from arena.store import Filter, Store
 from leaderboard.board import board
-from leaderboard.rates import rate
-from leaderboard.secondary import MEANS, RATES, Secondary, secondary
+from leaderboard.inference.rates import rate
+from leaderboard.inference.secondary import MEANS, RATES, Secondary, secondary
 from scenarios.frontier import frontier
 from scenarios.scenario import Role
 from tests.leaderboard.synthetic import choose, design, play_all
@@ -242,7 +242,7 @@ def test_an_interval_is_the_statistics_own() -> None:
     results = lawful(6, scenarios=16)
     found = of(results, "b").open
     deals = (results.seller_M == 1) & (results.domain_M < 2)
-    from leaderboard.statistic import Cells
+    from leaderboard.inference.statistic import Cells
 
     cells = Cells(
         results.deal_M[deals].astype(float),

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leaderboard.holm import holm
-from leaderboard.splits import OTHERS, splits
+from leaderboard.inference.holm import holm
+from leaderboard.inference.splits import OTHERS, splits
 from tests.leaderboard import synthetic
 from tests.leaderboard.planted import plan, world
 

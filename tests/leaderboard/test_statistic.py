@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.statistic import (
+from leaderboard.inference.statistic import (
     Cells,
     bounds,
     buyer_weights,

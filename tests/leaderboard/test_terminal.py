@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from arena.analysis import Contrast
-from leaderboard.badges import badges
 from leaderboard.board import board
+from leaderboard.inference.badges import badges
 from leaderboard.terminal import Axis, render
 from leaderboard.verdicts import verdicts
 from scenarios.scenario import Role

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from arena.errors import UserError
 from arena.results import Results
 from arena.store import Filter, Listed, Store
-from leaderboard.cells import tabulate
-from leaderboard.statistic import estimate, score_weights
-from leaderboard.value import DEALS, FORFEITS, NO_DEAL, Value, value
+from leaderboard.inference.cells import tabulate
+from leaderboard.inference.statistic import estimate, score_weights
+from leaderboard.inference.value import DEALS, FORFEITS, NO_DEAL, Value, value
 from scenarios.kinds import kind_of
 from scenarios.scenario import Role, Scenario
 from tests.leaderboard.synthetic import choose, design, play_all

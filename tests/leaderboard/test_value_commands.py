@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from arena.cli import app
 from arena.store import Store
-from leaderboard.bradley_terry import bradley_terry
-from leaderboard.secondary import RATES, secondary
-from leaderboard.value import value
+from leaderboard.inference.bradley_terry import bradley_terry
+from leaderboard.inference.secondary import RATES, secondary
+from leaderboard.inference.value import value
 from scenarios.scenario import Role
 from tests.leaderboard.tournament import make_design, play_into
 

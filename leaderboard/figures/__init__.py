@@ -1,0 +1,1 @@
+"""What is drawn: Altair charts, and the colours and marks they share."""

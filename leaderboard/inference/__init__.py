@@ -1,0 +1,1 @@
+"""What can be said of results, and how sure it is: scores, contrasts, ranks, rates, guards."""

@@ -1,0 +1,349 @@
+"""Paired contrasts: does one agent score more than another on the cells that all of them completed?
+
+Every figure comes from :mod:`leaderboard.inference.statistic` on differences, cell by cell. A contrast
+is confirmatory where the design declared it before play and every match behind it began after the design
+was frozen; everything else is exploratory, and says why. The family that Holm corrects over is the
+declared one, whatever was asked for; the held-out domains have the same contrasts as a family of their
+own.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from arena.analysis import Analysis, Contrast
+from arena.design import Player
+from arena.errors import UserError
+from arena.results import Results
+from leaderboard.inference import power
+from leaderboard.inference.bootstrap import bootstrap_intervals
+from leaderboard.inference.cells import BoolArray, CellTable, tabulate
+from leaderboard.inference.holm import holm
+from leaderboard.inference.statistic import (
+    LEVEL,
+    Cells,
+    Estimate,
+    FloatArray,
+    IntArray,
+    buyer_weights,
+    estimate,
+    score_weights,
+)
+from scenarios.scenario import Role
+
+Interval = tuple[float, float]
+UNDECLARED = "not declared in the design"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A contrast over one set of domains: the open ones, or those held out."""
+
+    estimate: Estimate
+    t_interval: Interval | None
+    bootstrap_interval: Interval | None
+    interval: Interval | None
+    """The one of the two that the design prints."""
+    cells: int
+    """Cells that all the contrast's agents completed."""
+    dropped: int
+    """Planned cells that not all of them completed."""
+    p: float | None
+    adjusted_p: float | None
+    """Holm's, over the family; None for a contrast that is not in it."""
+    confirmatory: bool
+    why: str
+    """Why it is exploratory; empty where it is confirmatory."""
+    mde: float | None
+    """The minimal detectable effect: 80% power, alpha 0.05, before any correction."""
+
+    @property
+    def detectable(self) -> bool:
+        """Whether p, adjusted in the family, is below 0.05."""
+        p = self.p if self.adjusted_p is None else self.adjusted_p
+        return self.p is not None and p is not None and p < 1 - LEVEL
+
+
+@dataclass(frozen=True)
+class Comparison(Panel):
+    """A contrast over the open domains, with where it comes from. Edges are those of `estimate`: where
+    its `problem` says why there is no interval, p is None too, and counts as 1 in the family."""
+
+    contrast: Contrast
+    role: Role
+    names: dict[str, str]
+    """What the board calls its agents, by version."""
+    label: str
+    """``a - b``; a difference of gains is ``(a - base a) - (b - base b)``."""
+    by_buyer: dict[str, Estimate]
+    """By opponent; those of a contrast of buyers are sellers."""
+    by_domain: dict[str, Estimate]
+    """Over each open domain alone."""
+    leave_one_out: dict[str, Estimate]
+    """Over the open domains without this one; empty where there is only one."""
+    held_out: Panel | None
+    """None where the design holds no domain out. Its domains are in no other figure."""
+    components: power.Components | None
+    """None where there is no interval."""
+    scenarios: int
+    """Planned a domain."""
+    replicates: int | None
+    """Planned a cell; None where another replicate could not differ."""
+    tests: int
+    """The size of the family that it is in; 1 outside."""
+
+    def estimates(self) -> list[Estimate]:
+        """Return every estimate of the comparison, held-out domains included."""
+        parts = (self.by_buyer, self.by_domain, self.leave_one_out)
+        apart = [] if self.held_out is None else [self.held_out.estimate]
+        return [self.estimate, *(one for part in parts for one in part.values()), *apart]
+
+    def needs(self, effect: float | None = None, chance: float = power.POWER) -> power.Needs | None:
+        """Return how much more detects `effect` (None: the difference seen) with this power; in a family
+        at Holm's first and strictest step. None where there is no interval."""
+        effect = self.estimate.value if effect is None else effect
+        if self.components is None or effect is None:
+            return None
+        level = 1 - (1 - LEVEL) / self.tests
+        return power.needs(self.components, effect, self.replicates, chance, level)
+
+    @property
+    def advice(self) -> str:
+        """How many more scenarios or replicates would settle it, or that it is not worth settling; empty
+        where there is no interval."""
+        found = self.needs()
+        if found is None:
+            return ""
+        return power.advice(found, self.detectable, self.scenarios, self.replicates)
+
+
+def compare(results: Results, contrast: Contrast, role: Role = Role.SELLER) -> Comparison:
+    """Return one contrast of agents that play `role`, with Holm over the family where it is declared.
+
+    Raises UserError where the contrast names an agent that the design does not have on that side.
+    """
+    return compare_all(results, [contrast], role)[0]
+
+
+def family(results: Results) -> list[Comparison]:
+    """Return the contrasts that the design declares, in its order; none where it declares none."""
+    declared = results.design.analysis
+    return [] if declared is None else compare_all(results, declared.contrasts)
+
+
+def compare_all(
+    results: Results, contrasts: Sequence[Contrast], role: Role = Role.SELLER, booted: bool = True
+) -> list[Comparison]:
+    """Return :func:`compare` of each of `contrasts`, on bootstrap draws that all share; without `booted`
+    the bootstrap, which takes longest, is left out where the design does not print it."""
+    ground = _Ground.of(results, role)
+    cells = [ground.cells(contrast) for contrast in contrasts]
+    booted = booted or ground.analysis.interval == "bootstrap"
+    pooled = _panels(ground, contrasts, cells, ~ground.held_D, booted)
+    apart: Sequence[Panel | None] = [None] * len(contrasts)
+    if ground.held_D.any():
+        apart = _panels(ground, contrasts, cells, ground.held_D, booted)
+    return [_comparison(ground, *found) for found in zip(contrasts, cells, pooled, apart, strict=True)]
+
+
+def pair(results: Results, name_a: str, name_b: str, role: Role = Role.SELLER) -> Comparison:
+    """Return a against b, by their names on the board (or ``name@`` and how the version begins).
+
+    Raises UserError for a name that the design does not have, and for one agent against itself.
+    """
+    a, b = (version_of(results, name, role) for name in (name_a, name_b))
+    if a == b:
+        raise UserError(f"{name_a} against itself is no contrast: name two different {role.value}s")
+    return compare(results, Contrast(plus=(a,), minus=(b,)), role)
+
+
+def gains(
+    results: Results, first: tuple[str, str], second: tuple[str, str], role: Role = Role.SELLER
+) -> Comparison:
+    """Return the difference of two gains, each (agent, base), by names as in :func:`pair`.
+
+    Over one base it is the contrast of the agents alone. Raises UserError where nothing is left of it.
+    """
+    (a, base_a), (b, base_b) = (
+        [version_of(results, name, role) for name in names] for names in (first, second)
+    )
+    plus, minus = Counter((a, base_b)), Counter((base_a, b))
+    kept, taken = (tuple((one - other).elements()) for one, other in ((plus, minus), (minus, plus)))
+    if not kept:
+        raise UserError(f"the gains of {first[0]} and {second[0]} are one and the same difference")
+    return compare(results, Contrast(plus=kept, minus=taken), role)
+
+
+def version_of(results: Results, name: str, role: Role = Role.SELLER) -> str:
+    """Return the version that a name means on one side of the design. Raises UserError."""
+    names = results.design.names(role)
+    plain, _, prefix = name.partition("@")
+    found = [version for version, called in names.items() if called == name] or [
+        version
+        for version, called in names.items()
+        if called.partition("@")[0] == plain and version.startswith(prefix.lower())
+    ]
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(names.values())
+    how = f"no {role.value}" if not found else f"more than one {role.value}"
+    raise UserError(f"{how} is called {name} here; there are: {there}")
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """What all contrasts of one role stand on: axis A its agents, axis B their opponents."""
+
+    results: Results
+    role: Role
+    table: CellTable
+    players: tuple[Player, ...]
+    opponents: tuple[Player, ...]
+    planned_A_B_D: IntArray
+    held_D: BoolArray
+
+    @classmethod
+    def of(cls, results: Results, role: Role) -> "_Ground":
+        design, seller = results.design, role is Role.SELLER
+        planned = results.planned_S_B_D
+        return cls(
+            results,
+            role,
+            tabulate(results, role),
+            design.sellers if seller else design.buyers,
+            design.buyers if seller else design.sellers,
+            planned if seller else planned.swapaxes(0, 1),
+            np.array([domain.held_out for domain in design.domains]),
+        )
+
+    @property
+    def analysis(self) -> Analysis:
+        return self.results.design.analysis or Analysis()
+
+    @property
+    def family(self) -> tuple[Contrast, ...]:
+        """The declared contrasts; a design declares contrasts of sellers only."""
+        return self.analysis.contrasts if self.role is Role.SELLER else ()
+
+    def weights(self, in_score_D: BoolArray) -> FloatArray:
+        return score_weights(len(self.opponents), in_score_D)
+
+    def arms(self, contrast: Contrast) -> tuple[list[int], list[int]]:
+        """Return the positions of a contrast's agents. Raises UserError for a stranger."""
+        position = {player.version: place for place, player in enumerate(self.players)}
+        if strangers := [version for version in contrast.sellers if version not in position]:
+            raise UserError(f"the design has no {self.role.value} of version {strangers[0]}")
+        plus, minus = ([position[v] for v in side] for side in (contrast.plus, contrast.minus))
+        return plus, minus
+
+    def cells(self, contrast: Contrast) -> Cells:
+        return self.table.combined(*self.arms(contrast))
+
+    def stale(self, contrast: Contrast, in_score_D: BoolArray) -> int:
+        """Count the contrast's matches in these domains from before the design was frozen."""
+        match_X_C, shared_C = self.table.shared([arm for side in self.arms(contrast) for arm in side])
+        used_M = np.zeros(len(self.results.fresh_M), dtype=bool)
+        used_M[match_X_C[:, shared_C & in_score_D[self.table.domain_C]]] = True
+        return int(np.count_nonzero(used_M & ~self.results.fresh_M))
+
+    def planned(self, contrast: Contrast, in_score_D: BoolArray) -> int:
+        """Count the cells that were planned to be shared; a single match stands for all replicates."""
+        arms = [arm for side in self.arms(contrast) for arm in side]
+        return int(self.planned_A_B_D[arms].max(axis=0)[:, in_score_D].sum())
+
+    def replicates(self, contrast: Contrast) -> int | None:
+        """Return the replicates a cell, or None where another replicate could not differ."""
+        players = [self.players[arm] for side in self.arms(contrast) for arm in side]
+        certain = all(player.deterministic for player in (*players, *self.opponents))
+        return None if certain else self.results.design.replicates
+
+
+def _panels(
+    ground: _Ground,
+    contrasts: Sequence[Contrast],
+    cells: Sequence[Cells],
+    in_score_D: BoolArray,
+    booted: bool,
+) -> list[Panel]:
+    weight_B_D = ground.weights(in_score_D)
+    bootstrap = bootstrap_intervals(cells, weight_B_D) if booted else [None] * len(cells)
+    adjusted = _adjusted(ground, contrasts, weight_B_D)
+    found = []
+    for contrast, own, drawn, holm_p in zip(contrasts, cells, bootstrap, adjusted, strict=True):
+        whole = estimate(own, weight_B_D)
+        t_interval = whole.interval()
+        stale = ground.stale(contrast, in_score_D)
+        why = f"reuses {stale:,} match{'es'[: 2 * (stale != 1)]} from before the design was frozen"
+        why = UNDECLARED if holm_p is None else why if stale else ""
+        found.append(
+            Panel(
+                estimate=whole,
+                t_interval=t_interval,
+                bootstrap_interval=drawn,
+                interval=drawn if ground.analysis.interval == "bootstrap" else t_interval,
+                cells=whole.cells,
+                dropped=ground.planned(contrast, in_score_D) - whole.cells,
+                p=whole.p,
+                adjusted_p=holm_p,
+                confirmatory=not why,
+                why=why,
+                mde=_mde(whole),
+            )
+        )
+    return found
+
+
+def _adjusted(
+    ground: _Ground, contrasts: Sequence[Contrast], weight_B_D: FloatArray
+) -> list[float | None]:
+    """Return Holm's p of each contrast that the design declares (either way round), None for others."""
+    declared = ground.family
+    places = {frozenset(contrast.key()): place for place, contrast in enumerate(declared)}
+    wanted = [places.get(frozenset(contrast.key())) for contrast in contrasts]
+    if all(place is None for place in wanted):
+        return [None] * len(contrasts)
+    corrected = holm([estimate(ground.cells(one), weight_B_D).p for one in declared])
+    return [None if place is None else corrected[place] for place in wanted]
+
+
+def _comparison(
+    ground: _Ground, contrast: Contrast, cells: Cells, pooled: Panel, held_out: Panel | None
+) -> Comparison:
+    design, open_D = ground.results.design, ~ground.held_D
+    against = list(design.names(ground.role.other).values())
+    names = design.names(ground.role)
+    single = {
+        domain.name: np.arange(len(open_D)) == place
+        for place, domain in enumerate(design.domains)
+        if open_D[place]
+    }
+    return Comparison(
+        **vars(pooled),
+        contrast=contrast,
+        role=ground.role,
+        names={version: names[version] for version in contrast.sellers},
+        label=contrast.label(names),
+        by_buyer={
+            name: estimate(cells, buyer_weights(place, len(against), open_D))
+            for place, name in enumerate(against)
+        },
+        by_domain={name: estimate(cells, ground.weights(only_D)) for name, only_D in single.items()},
+        leave_one_out={
+            name: estimate(cells, ground.weights(open_D & ~only_D))
+            for name, only_D in single.items()
+            if len(single) > 1
+        },
+        held_out=held_out,
+        components=power.components(cells, ground.weights(open_D)),
+        scenarios=design.scenarios,
+        replicates=ground.replicates(contrast),
+        tests=1 if pooled.adjusted_p is None else len(ground.family),
+    )
+
+
+def _mde(whole: Estimate) -> float | None:
+    if whole.problem is not None or whole.se is None:
+        return None
+    return power.detectable(whole.se, whole.df)

@@ -1,0 +1,1 @@
+"""The tables of the pages and of the exported report, as HTML."""
