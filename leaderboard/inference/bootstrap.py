@@ -40,8 +40,9 @@ def bootstrap_intervals(
 
     Cells of strata without weight are ignored. None where there is no t interval either: a stratum
     without cells, fewer than FEWEST_CLUSTERS scenarios, a domain with only one, or no variation. Draws
-    in which some stratum has no cell are left out. Time goes with DRAWS times the scenarios; memory is bounded by working in parts. Raises ValueError where a scenario is in one domain
-    in some of `cells_K` and in another in others.
+    in which some stratum has no cell are left out. Time goes with DRAWS times the scenarios; memory is
+    bounded by working in parts. Raises ValueError where a scenario is in one domain in some of
+    `cells_K` and in another in others.
     """
     scenarios = 1 + max((int(cells.cluster_M.max(initial=-1)) for cells in cells_K), default=0)
     rows = max(1, _TABLE // max(weight_B_D.shape[0] * scenarios, DRAWS))
