@@ -221,7 +221,17 @@ def test_the_same_cell_by_the_next_seller_is_one_press_away(opened, path, keys):
     assert others[(place + 2) % 3].key in shown(test)
 
 
-def test_a_match_of_ten_megabytes_answers_in_two_seconds(opened, path, keys):
+def quickest(draw):
+    """Return the fewest seconds of processor time that a page took in three tries, and the last page."""
+    seconds = []
+    for _ in range(3):
+        begun = time.process_time()
+        page = draw()
+        seconds.append(time.process_time() - begun)
+    return min(seconds), page
+
+
+def test_a_match_of_ten_megabytes_answers_like_any_other(opened, path, keys):
     attempts = [Attempt(f"{number}{'x' * 250_000}", Fault.NOT_JSON, None) for number in range(2)]
     turns = [
         Turn(role, ActionKind.TALK, None, f"message {number}", "", (attempts[number % 2],))
@@ -231,12 +241,9 @@ def test_a_match_of_ten_megabytes_answers_in_two_seconds(opened, path, keys):
         raw.execute("UPDATE matches SET transcript = ? WHERE key = ?", (encode(turns), keys[6]))
     raw.close()
     opened(view="match", key=keys[5])  # imports and caches
-    seconds = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        page = shown(opened(view="match", key=keys[6]))
-        seconds.append(time.perf_counter() - begun)
-    assert min(seconds) < 2
+    usual, _ = quickest(lambda: opened(view="match", key=keys[5]))
+    large, page = quickest(lambda: shown(opened(view="match", key=keys[6])))
+    assert large < 10 * usual
     assert dialogue.cut(turns)
     assert len(page) < 1.5 * dialogue.SHOWN
     assert page.count('class="ba-turn ba-') == 40
