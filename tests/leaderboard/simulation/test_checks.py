@@ -67,9 +67,20 @@ def test_the_command_prints_a_table_and_json():
     assert shown.exit_code == 0
     assert "gain of +0.050 found" in shown.stdout
     found = json.loads(run("holm", "--worlds", "10", "--json").stdout)
-    assert found[0]["check"] == "Holm"
+    assert found[0]["check"] == "holm"
     assert found[0]["meant"] == [0.0, 0.055]
     assert 0 <= found[0]["share"] <= 1
+
+
+def test_json_of_planted_gains():
+    shown = run("--gains", "0.05,0.0", "--worlds", "20", "--scenarios", "4", "--json")
+    assert shown.exit_code == 0, shown.exception
+    found = json.loads(shown.stdout)
+    assert [one["case"] for one in found] == [
+        f"gain of +{gain} {what}" for gain in ("0.050", "0.000") for what in ("found", "held")
+    ]
+    assert [one["meant"] for one in found] == [None, [0.935, 0.965]] * 2
+    assert [type(one["as_meant"]) for one in found] == [type(None), bool] * 2
 
 
 @pytest.mark.parametrize(
