@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 
 from leaderboard.inference.cells import tabulate
-from leaderboard.inference.contrasts import family
+from leaderboard.inference.contrasts import compare_all
 from leaderboard.inference.holm import holm
 from leaderboard.inference.ranks import rank_intervals
 from leaderboard.inference.splits import splits
@@ -233,11 +233,13 @@ def recovery(worlds: int, seed: int, tick: Tick = lambda: None) -> Iterator[Find
     5%."""
     world = study_world()
     rng = np.random.default_rng([seed, 4])
+    declared = [] if world.design.analysis is None else world.design.analysis.contrasts
+    over_base = [contrast for contrast in declared if len(contrast.plus) == 1]
     signs = trap = 0
     found_of = dict.fromkeys((arm.name for arm in ARMS), 0)
     for _ in range(worlds):
         results = world.draw(rng)
-        gains = [c for c in family(results) if len(c.contrast.plus) == 1]
+        gains = compare_all(results, over_base, booted=False)
         for arm, gain in zip(ARMS, gains, strict=True):
             found_of[arm.name] += (gain.adjusted_p or 1.0) <= ALPHA
         signs += all((gain.estimate.value or 0.0) > 0 for gain in gains[1:])
