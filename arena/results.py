@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.design import Design
+from arena.design import Design, Player
+from scenarios.scenario import Role
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -59,3 +60,58 @@ class Results:
     """Cells on feasible scenarios that were tried and have only void attempts."""
     revision: int = 0
     """Changes with every write to the store that could change these columns."""
+
+    @property
+    def held_D(self) -> BoolArray:
+        """Which domains are held out."""
+        return np.array([domain.held_out for domain in self.design.domains], dtype=bool)
+
+    @property
+    def open_D(self) -> BoolArray:
+        """Which domains are not held out."""
+        return ~self.held_D
+
+    def side(self, role: Role) -> "Side":
+        """Return the columns of one role."""
+        names = list(self.design.names(role).values())
+        if role is Role.SELLER:
+            players, player_M, utility_M = self.design.sellers, self.seller_M, self.seller_utility_M
+            faults_M, forfeits_M = self.seller_faults_M, self.seller_forfeits_M
+        else:
+            players, player_M, utility_M = self.design.buyers, self.buyer_M, self.buyer_utility_M
+            faults_M, forfeits_M = self.buyer_faults_M, self.buyer_forfeits_M
+        place = list(Role).index(role)
+        return Side(role, place, players, names, player_M, utility_M, faults_M, forfeits_M)
+
+    def seen_by(self, role: Role) -> "Seen":
+        """Return the results as the agents of one role see them."""
+        planned_A_O_D, void_A_O_D = self.planned_S_B_D, self.void_S_B_D
+        if role is Role.BUYER:
+            planned_A_O_D, void_A_O_D = planned_A_O_D.swapaxes(0, 1), void_A_O_D.swapaxes(0, 1)
+        return Seen(self.side(role), self.side(role.other), planned_A_O_D, void_A_O_D)
+
+
+@dataclass(frozen=True)
+class Side:
+    """The agents of one role, and what they did match by match (axis M)."""
+
+    role: Role
+    place: int
+    """The role's place on axis R."""
+    players: tuple[Player, ...]
+    names: list[str]
+    """What the board calls them."""
+    player_M: IntArray
+    utility_M: FloatArray
+    faults_M: IntArray
+    forfeits_M: BoolArray
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Results as the agents of one role see them: axis A those agents, axis O whoever sat opposite."""
+
+    own: Side
+    other: Side
+    planned_A_O_D: IntArray
+    void_A_O_D: IntArray

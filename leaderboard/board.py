@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from arena.design import Design, Player
-from arena.results import Results
+from arena.results import Results, Seen
 from leaderboard.inference.cells import BoolArray, CellTable, tabulate
 from leaderboard.inference.ranks import RankInterval, rank_intervals
 from leaderboard.inference.statistic import (
@@ -136,17 +136,18 @@ def board(results: Results, role: Role = Role.SELLER) -> Board:
     """
     design = results.design
     sides = _sides(results, role)
-    rows = [_row(sides, arm, player) for arm, player in enumerate(sides.players)]
-    open_D = ~sides.held_D
-    weight_O_D = score_weights(len(sides.against), open_D)
-    ranked = [arm for arm, row in enumerate(rows) if _can_rank(row, sides.planned_A_O_D[arm][:, open_D])]
+    against, open_D = sides.seen.other.names, sides.open_D
+    rows = [_row(sides, arm, player) for arm, player in enumerate(sides.seen.own.players)]
+    weight_O_D = score_weights(len(against), open_D)
+    planned_A = sides.seen.planned_A_O_D[:, :, open_D].sum(axis=(1, 2))
+    ranked = [arm for arm, row in enumerate(rows) if _can_rank(row, int(planned_A[arm]))]
     for arm, rank in rank_intervals(sides.table, weight_O_D, ranked).items():
         rows[arm] = replace(rows[arm], rank=rank)
     return Board(
         design=design,
         role=role,
         rows=tuple(sorted(rows, key=_order)),
-        opponents=tuple(sides.against),
+        opponents=tuple(against),
         open_domains=tuple(domain.name for domain in design.domains if not domain.held_out),
         held_out_domains=tuple(domain.name for domain in design.domains if domain.held_out),
     )
@@ -156,14 +157,9 @@ def board(results: Results, role: Role = Role.SELLER) -> Board:
 class _Sides:
     """The results as the agents of one role see them: axis A its agents, axis O their opponents."""
 
-    players: tuple[Player, ...]
-    names: list[str]
-    opponents: tuple[Player, ...]
-    against: list[str]
+    seen: Seen
     table: CellTable
-    planned_A_O_D: IntArray
-    void_A_O_D: IntArray
-    held_D: BoolArray
+    open_D: BoolArray
     matches_A_D: IntArray
     deals_A_D: IntArray
     faults_A_D: IntArray
@@ -174,35 +170,24 @@ class _Sides:
 
 
 def _sides(results: Results, role: Role) -> _Sides:
-    design, seller = results.design, role is Role.SELLER
-    players, opponents = (design.sellers, design.buyers)[:: 1 if seller else -1]
-    arm_M = results.seller_M if seller else results.buyer_M
-    shape = (len(players), len(design.domains))
-    place_M = arm_M * shape[1] + results.domain_M
+    seen = results.seen_by(role)
+    shape = (len(seen.own.players), len(results.design.domains))
+    place_M = seen.own.player_M * shape[1] + results.domain_M
 
     def count(chosen_M: BoolArray | IntArray) -> IntArray:
         counted = np.bincount(place_M, chosen_M, minlength=shape[0] * shape[1])
         return counted.astype(np.int64).reshape(shape)
 
-    own = (results.seller_faults_M, results.seller_forfeits_M)
-    other = (results.buyer_faults_M, results.buyer_forfeits_M)
-    (faults_M, forfeits_M), (_, opponents_M) = (own, other) if seller else (other, own)
     feasible_M, deal_M = results.feasible_M, results.deal_M
-    planned, void = results.planned_S_B_D, results.void_S_B_D
     return _Sides(
-        players=players,
-        names=list(design.names(role).values()),
-        opponents=opponents,
-        against=list(design.names(role.other).values()),
+        seen=seen,
         table=tabulate(results, role),
-        planned_A_O_D=planned if seller else planned.swapaxes(0, 1),
-        void_A_O_D=void if seller else void.swapaxes(0, 1),
-        held_D=np.array([domain.held_out for domain in design.domains]),
+        open_D=results.open_D,
         matches_A_D=count(feasible_M),
         deals_A_D=count(feasible_M & deal_M),
-        faults_A_D=count(feasible_M * faults_M),
-        forfeits_A_D=count(feasible_M & forfeits_M),
-        opponents_forfeits_A_D=count(feasible_M & opponents_M),
+        faults_A_D=count(feasible_M * seen.own.faults_M),
+        forfeits_A_D=count(feasible_M & seen.own.forfeits_M),
+        opponents_forfeits_A_D=count(feasible_M & seen.other.forfeits_M),
         infeasible_A_D=count(~feasible_M),
         infeasible_deals_A_D=count(~feasible_M & deal_M),
     )
@@ -210,22 +195,22 @@ def _sides(results: Results, role: Role) -> _Sides:
 
 def _row(sides: _Sides, arm: int, player: Player) -> Row:
     """Return the row of one agent, not ranked yet."""
-    open_D = ~sides.held_D
-    cells, planned_O_D = sides.table.of(arm), sides.planned_A_O_D[arm]
+    open_D, other = sides.open_D, sides.seen.other
+    cells, planned_O_D = sides.table.of(arm), sides.seen.planned_A_O_D[arm]
     matches, deals = sides.matches_A_D[arm], sides.deals_A_D[arm]
-    same = zip(sides.against, sides.opponents, strict=True)
+    same = zip(other.names, other.players, strict=True)
     return Row(
-        agent=sides.names[arm],
+        agent=sides.seen.own.names[arm],
         player=player,
-        open=_panel(cells, sides.against, open_D),
-        held_out=_panel(cells, sides.against, sides.held_D) if sides.held_D.any() else None,
+        open=_panel(cells, other.names, open_D),
+        held_out=None if open_D.all() else _panel(cells, other.names, ~open_D),
         matches=int(matches.sum()),
         planned=int(planned_O_D.sum()),
-        void=int(sides.void_A_O_D[arm].sum()),
+        void=int(sides.seen.void_A_O_D[arm].sum()),
         open_missing=int(planned_O_D[:, open_D].sum() - matches[open_D].sum()),
         rank=None,
         deal_rate=float(deals[open_D].sum() / matches[open_D].sum()) if matches[open_D].any() else None,
-        bounds=bounds(cells, score_weights(len(sides.against), open_D), planned_O_D),
+        bounds=bounds(cells, score_weights(len(other.names), open_D), planned_O_D),
         self_play=frozenset(name for name, other in same if other.version == player.version),
         conduct=_conduct(sides, arm),
         infeasible=int(sides.infeasible_A_D[arm].sum()),
@@ -245,8 +230,8 @@ def _panel(cells: Cells, opponents: list[str], in_score_D: BoolArray) -> Panel:
 
 
 def _conduct(sides: _Sides, arm: int) -> Conduct:
-    open_D = ~sides.held_D
-    weight_O_D = score_weights(len(sides.against), open_D)
+    open_D, against = sides.open_D, len(sides.seen.other.names)
+    weight_O_D = score_weights(against, open_D)
     opened = {role: sides.table.opened(arm, role) for role in Role}
     held = sides.table.held(arm)
     return Conduct(
@@ -256,12 +241,12 @@ def _conduct(sides: _Sides, arm: int) -> Conduct:
         faults=int(sides.faults_A_D[arm][open_D].sum()),
         forfeits=int(sides.forfeits_A_D[arm][open_D].sum()),
         opponents_forfeits=int(sides.opponents_forfeits_A_D[arm][open_D].sum()),
-        held=estimate(held, complete_weights(held, len(sides.against), open_D)),
+        held=estimate(held, complete_weights(held, against, open_D)),
     )
 
 
-def _can_rank(row: Row, planned_O_D: IntArray) -> bool:
-    return row.open.pooled.value is not None and row.open_missing <= MISSING_LIMIT * planned_O_D.sum()
+def _can_rank(row: Row, planned: int) -> bool:
+    return row.open.pooled.value is not None and row.open_missing <= MISSING_LIMIT * planned
 
 
 def _order(row: Row) -> tuple[bool, float, str]:

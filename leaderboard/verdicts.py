@@ -84,7 +84,7 @@ def gains_over_base(results: Results) -> dict[str, Comparison]:
 
 def _conduct(results: Results, table: CellTable, arm: int, role: Role) -> dict[str, Any]:
     side = list(Role).index(role)
-    open_D = np.array([not domain.held_out for domain in results.design.domains])
+    open_D = results.open_D
     measures_M = results.measures_M
     turns = table.of(arm, measures_M["turns"][:, side])
     cost = table.of(arm, results.cost_M_R[:, side])

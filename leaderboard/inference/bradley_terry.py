@@ -120,7 +120,7 @@ def bradley_terry(results: Results, role: Role = Role.SELLER, held_out: bool = F
     ValueError) naming the groups where agents were not compared, even through others.
     """
     design = results.design
-    in_score_D = np.array([domain.held_out == held_out for domain in design.domains], bool)
+    in_score_D = results.held_D if held_out else results.open_D
     table = tabulate(results, role)
     names = list(design.names(role).items())
     done_A = np.any((table.match_A_C != NO_MATCH) & in_score_D[table.domain_C], axis=1)

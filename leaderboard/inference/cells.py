@@ -101,12 +101,9 @@ def tabulate(results: Results, role: Role, feasible: bool = True) -> CellTable:
     one arm.
     """
     row_M = np.flatnonzero(results.feasible_M == feasible)
-    arm_M, opponent_M = results.seller_M[row_M], results.buyer_M[row_M]
-    score_M, left_M = results.seller_utility_M, results.buyer_forfeits_M
-    arms, opponents = len(results.design.sellers), len(results.design.buyers)
-    if role is Role.BUYER:
-        arm_M, opponent_M, arms, opponents = opponent_M, arm_M, opponents, arms
-        score_M, left_M = results.buyer_utility_M, results.seller_forfeits_M
+    seen = results.seen_by(role)
+    arm_M, opponent_M = seen.own.player_M[row_M], seen.other.player_M[row_M]
+    arms, opponents = len(seen.own.players), len(seen.other.players)
     opens_M = results.seller_opens_M[row_M]
     base_M = (results.scenario_M[row_M] * opponents + opponent_M) * 2 + opens_M
     id_M = base_M * results.design.replicates + results.replicate_M[row_M]
@@ -122,8 +119,8 @@ def tabulate(results: Results, role: Role, feasible: bool = True) -> CellTable:
         domain_C=results.domain_M[row_M][first_C],
         cluster_C=results.scenario_M[row_M][first_C],
         seller_opens_C=opens_M[first_C],
-        score_M=score_M,
-        left_M=left_M,
+        score_M=seen.own.utility_M,
+        left_M=seen.other.forfeits_M,
     )
 
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from arena.analysis import Analysis, Contrast
-from arena.design import Player
 from arena.errors import UserError
-from arena.results import Results
+from arena.results import Results, Seen
 from leaderboard.inference import power
 from leaderboard.inference.bootstrap import bootstrap_intervals
 from leaderboard.inference.cells import BoolArray, CellTable, tabulate
@@ -26,7 +25,6 @@ from leaderboard.inference.statistic import (
     Cells,
     Estimate,
     FloatArray,
-    IntArray,
     buyer_weights,
     estimate,
     score_weights,
@@ -141,10 +139,10 @@ def compare_all(
     ground = _Ground.of(results, role)
     cells = [ground.cells(contrast) for contrast in contrasts]
     booted = booted or ground.analysis.interval == "bootstrap"
-    pooled = _panels(ground, contrasts, cells, ~ground.held_D, booted)
+    pooled = _panels(ground, contrasts, cells, results.open_D, booted)
     apart: Sequence[Panel | None] = [None] * len(contrasts)
-    if ground.held_D.any():
-        apart = _panels(ground, contrasts, cells, ground.held_D, booted)
+    if results.held_D.any():
+        apart = _panels(ground, contrasts, cells, results.held_D, booted)
     return [_comparison(ground, *found) for found in zip(contrasts, cells, pooled, apart, strict=True)]
 
 
@@ -194,29 +192,16 @@ def version_of(results: Results, name: str, role: Role = Role.SELLER) -> str:
 
 @dataclass(frozen=True)
 class _Ground:
-    """What all contrasts of one role stand on: axis A its agents, axis B their opponents."""
+    """What all contrasts of one role stand on: axis A its agents, axis O their opponents."""
 
     results: Results
     role: Role
     table: CellTable
-    players: tuple[Player, ...]
-    opponents: tuple[Player, ...]
-    planned_A_B_D: IntArray
-    held_D: BoolArray
+    seen: Seen
 
     @classmethod
     def of(cls, results: Results, role: Role) -> "_Ground":
-        design, seller = results.design, role is Role.SELLER
-        planned = results.planned_S_B_D
-        return cls(
-            results,
-            role,
-            tabulate(results, role),
-            design.sellers if seller else design.buyers,
-            design.buyers if seller else design.sellers,
-            planned if seller else planned.swapaxes(0, 1),
-            np.array([domain.held_out for domain in design.domains]),
-        )
+        return cls(results, role, tabulate(results, role), results.seen_by(role))
 
     @property
     def analysis(self) -> Analysis:
@@ -228,11 +213,11 @@ class _Ground:
         return self.analysis.contrasts if self.role is Role.SELLER else ()
 
     def weights(self, in_score_D: BoolArray) -> FloatArray:
-        return score_weights(len(self.opponents), in_score_D)
+        return score_weights(len(self.seen.other.players), in_score_D)
 
     def arms(self, contrast: Contrast) -> tuple[list[int], list[int]]:
         """Return the positions of a contrast's agents. Raises UserError for a stranger."""
-        position = {player.version: place for place, player in enumerate(self.players)}
+        position = {player.version: place for place, player in enumerate(self.seen.own.players)}
         if strangers := [version for version in contrast.sellers if version not in position]:
             raise UserError(f"the design has no {self.role.value} of version {strangers[0]}")
         plus, minus = ([position[v] for v in side] for side in (contrast.plus, contrast.minus))
@@ -251,12 +236,12 @@ class _Ground:
     def planned(self, contrast: Contrast, in_score_D: BoolArray) -> int:
         """Count the cells that were planned to be shared; a single match stands for all replicates."""
         arms = [arm for side in self.arms(contrast) for arm in side]
-        return int(self.planned_A_B_D[arms].max(axis=0)[:, in_score_D].sum())
+        return int(self.seen.planned_A_O_D[arms].max(axis=0)[:, in_score_D].sum())
 
     def replicates(self, contrast: Contrast) -> int | None:
         """Return the replicates a cell, or None where another replicate could not differ."""
-        players = [self.players[arm] for side in self.arms(contrast) for arm in side]
-        certain = all(player.deterministic for player in (*players, *self.opponents))
+        players = [self.seen.own.players[arm] for side in self.arms(contrast) for arm in side]
+        certain = all(player.deterministic for player in (*players, *self.seen.other.players))
         return None if certain else self.results.design.replicates
 
 
@@ -311,8 +296,8 @@ def _adjusted(
 def _comparison(
     ground: _Ground, contrast: Contrast, cells: Cells, pooled: Panel, held_out: Panel | None
 ) -> Comparison:
-    design, open_D = ground.results.design, ~ground.held_D
-    against = list(design.names(ground.role.other).values())
+    design, open_D = ground.results.design, ground.results.open_D
+    against = ground.seen.other.names
     names = design.names(ground.role)
     single = {
         domain.name: np.arange(len(open_D)) == place

@@ -36,8 +36,7 @@ def widest(results: Results, a: str, b: str, count: int = COUNT) -> list[Gap]:
     place = {player.version: arm for arm, player in enumerate(results.design.sellers)}
     table = tabulate(results, Role.SELLER)
     match_X_C, shared_C = table.shared([place[a], place[b]])
-    open_D = np.array([not domain.held_out for domain in results.design.domains])
-    match_X_C = match_X_C[:, shared_C & open_D[table.domain_C]]
+    match_X_C = match_X_C[:, shared_C & results.open_D[table.domain_C]]
     score_X_C = results.seller_utility_M[match_X_C]
     # Utilities are whole multiples of 1e-4: what differs by less is rounding.
     gap_C = np.round(np.abs(score_X_C[0] - score_X_C[1]), 6)

@@ -130,7 +130,7 @@ class _Frame:
     @classmethod
     def of(cls, results: Results) -> "_Frame":
         design = results.design
-        open_D = np.array([not domain.held_out for domain in design.domains])
+        open_D = results.open_D
         # Stored utilities are whole multiples of 1 / SCALE: compared as such, equal is not below.
         points_M = np.rint(results.seller_utility_M * SCALE)
         return cls(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from arena.measures import NONE
-from arena.results import Results
+from arena.results import Results, Side
 from leaderboard.inference.cells import BoolArray, CellTable, tabulate
 from leaderboard.inference.rates import Rate, mean, rate
 from leaderboard.inference.statistic import Cells, Estimate
@@ -59,46 +59,31 @@ class Opening:
 
 def openings(results: Results, role: Role = Role.SELLER) -> list[Opening]:
     """Return the openings of every agent that plays `role`, in the design's order."""
-    design = results.design
-    table = tabulate(results, role)
-    open_D = np.array([not domain.held_out for domain in design.domains])
-    names = design.names(role)
-    return [
-        _opening(results, role, table, arm, open_D, version, name)
-        for arm, (version, name) in enumerate(names.items())
-    ]
+    table, side = tabulate(results, role), results.side(role)
+    return [_opening(results, side, table, arm) for arm in range(len(side.players))]
 
 
-def _opening(
-    results: Results,
-    role: Role,
-    table: CellTable,
-    arm: int,
-    open_D: BoolArray,
-    version: str,
-    name: str,
-) -> Opening:
-    side = list(Role).index(role)
-    measures_M = results.measures_M
-    count_M = measures_M["opening_terms"][:, side].astype(float)
+def _opening(results: Results, side: Side, table: CellTable, arm: int) -> Opening:
+    measures_M, open_D = results.measures_M, results.open_D
+    count_M = measures_M["opening_terms"][:, side.place].astype(float)
     terms_M = measures_M["terms"].astype(float)
     proposed_M = count_M > 0
-    accepted_M = measures_M["opening"][:, side] / SCALE
+    accepted_M = measures_M["opening"][:, side.place] / SCALE
     fall_M = accepted_M - table.score_M
 
     def over(column_M: np.ndarray, where_M: BoolArray) -> Estimate:
         return mean(_only(table.of(arm, column_M), table.of(arm, where_M).y_M > 0), open_D)
 
     return Opening(
-        agent=name,
-        version=version,
-        role=role,
+        agent=side.names[arm],
+        version=side.players[arm].version,
+        role=side.role,
         named=rate(table.of(arm, proposed_M), table.of(arm, count_M != NONE).y_M, open_D),
         terms_named=over(count_M, proposed_M),
         terms=over(terms_M, proposed_M),
         share_named=over(count_M / terms_M.clip(1), proposed_M),
         accepted=over(accepted_M, proposed_M),
-        accepted_named=over(measures_M["opening_named"][:, side] / SCALE, proposed_M),
+        accepted_named=over(measures_M["opening_named"][:, side.place] / SCALE, proposed_M),
         fall=over(fall_M, proposed_M & results.deal_M),
     )
 

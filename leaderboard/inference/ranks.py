@@ -41,8 +41,9 @@ class RankInterval:
 def rank_intervals(table: CellTable, weight_B_D: FloatArray, arms: list[int]) -> dict[int, RankInterval]:
     """Return each of `arms`' rank interval among themselves.
 
-    `low` is 1 + the number of arms detectably better, `high` N minus the number detectably worse. A pair whose contrast has no interval (no shared cells in some stratum, too few scenarios,
-    no variation) counts as not told apart.
+    `low` is 1 + the number of arms detectably better, `high` N minus the number detectably worse. A
+    pair whose contrast has no interval (no shared cells in some stratum, too few scenarios, no
+    variation) counts as not told apart.
     """
     pairs = {pair: estimate(table.difference(*pair), weight_B_D) for pair in combinations(arms, 2)}
     return ranked(arms, pairs)

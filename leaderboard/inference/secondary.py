@@ -141,16 +141,16 @@ class Secondary:
 
 def secondary(results: Results, role: Role = Role.SELLER) -> list[Secondary]:
     """Return the secondary measures of every agent of `role`, in the design's order."""
-    design = results.design
-    held_D = np.array([domain.held_out for domain in design.domains], bool)
-    columns = _Columns(results, role)
-    opponents = design.names(role.other)
+    columns, held_D = _Columns(results, role), results.held_D
+    own, other = columns.seen.own, columns.seen.other
     found = []
-    for arm, (version, name) in enumerate(design.names(role).items()):
-        same = tuple(other for at, other in opponents.items() if at == version)
-        panel = _panel(columns, arm, ~held_D)
+    for arm, player in enumerate(own.players):
+        same = tuple(
+            name for name, is_it in zip(other.names, columns.same_A_O[arm], strict=True) if is_it
+        )
+        panel = _panel(columns, arm, results.open_D)
         apart = _panel(columns, arm, held_D) if held_D.any() else None
-        found.append(Secondary(name, version, same, panel, apart))
+        found.append(Secondary(own.names[arm], player.version, same, panel, apart))
     return found
 
 
@@ -158,15 +158,10 @@ class _Columns:
     """A design's matches as the agents of one role see them, with their measures as columns."""
 
     def __init__(self, results: Results, role: Role) -> None:
-        self.results, self.role = results, role
-        self.own = list(Role).index(role)
+        self.results, self.seen = results, results.seen_by(role)
+        self.own = self.seen.own.place
         self.table, self.infeasible = (tabulate(results, role, feasible) for feasible in (True, False))
-        self.forfeits_M, self.opponents_forfeits_M = (
-            results.seller_forfeits_M,
-            results.buyer_forfeits_M,
-        )[:: 1 if role is Role.SELLER else -1]
-        sides = (results.design.sellers, results.design.buyers)
-        players, opponents = sides[:: 1 if role is Role.SELLER else -1]
+        players, opponents = self.seen.own.players, self.seen.other.players
         self.same_A_O = np.array([[a.version == o.version for o in opponents] for a in players])
         utility_M_R = np.stack([results.seller_utility_M, results.buyer_utility_M], axis=1)
         # In whole points, so that a sum of gains of nothing is exactly nothing.
@@ -201,14 +196,11 @@ def _ratio(part_M: NDArray[np.int64], whole_M: NDArray[np.int64]) -> FloatArray:
 
 
 def _panel(columns: _Columns, arm: int, in_score_D: BoolArray) -> Panel:
-    results = columns.results
-    planned, void = results.planned_S_B_D, results.void_S_B_D
-    side = (arm, slice(None)) if columns.role is Role.SELLER else (slice(None), arm)
     matches = int(in_score_D[columns.table.of(arm).domain_M].sum())
     return Panel(
         matches=matches,
-        planned=int(planned[side][:, in_score_D].sum()),
-        void=int(void[side][:, in_score_D].sum()),
+        planned=int(columns.seen.planned_A_O_D[arm][:, in_score_D].sum()),
+        void=int(columns.seen.void_A_O_D[arm][:, in_score_D].sum()),
         means=dict(_means(columns, arm, in_score_D, matches)),
         rates=_rates(columns, arm, in_score_D),
         faults=_faults(columns, arm, in_score_D),
@@ -262,16 +254,15 @@ def _rates(columns: _Columns, arm: int, in_score_D: BoolArray) -> dict[str, Rate
         "deals": of_matches(results.deal_M),
         "below_walk_away": of_matches(columns.below_M),
         "infeasible_deals": of_matches(results.deal_M, columns.infeasible),
-        "forfeits": of_matches(columns.forfeits_M),
-        "opponents_forfeits": of_matches(columns.opponents_forfeits_M),
+        "forfeits": of_matches(columns.seen.own.forfeits_M),
+        "opponents_forfeits": of_matches(columns.seen.other.forfeits_M),
         "faulty_turns": rates.rate(columns.table.of(arm, faulty_M), chances_M, in_score_D),
     }
 
 
 def _faults(columns: _Columns, arm: int, in_score_D: BoolArray) -> dict[str, int]:
     results = columns.results
-    arm_M = results.seller_M if columns.role is Role.SELLER else results.buyer_M
-    own_M = (arm_M == arm) & results.feasible_M & in_score_D[results.domain_M]
+    own_M = (columns.seen.own.player_M == arm) & results.feasible_M & in_score_D[results.domain_M]
     count_F = results.measures_M["faults"][own_M, columns.own].sum(axis=0, dtype=np.int64)
     found = {fault.value: int(count) for fault, count in zip(FAULTS, count_F, strict=True) if count}
     return dict(sorted(found.items(), key=lambda entry: -entry[1]))

@@ -146,7 +146,7 @@ class _Weights:
     def of(cls, results: Results) -> "_Weights":
         design = results.design
         names = list(design.names(Role.BUYER).values())
-        open_D = np.array([not domain.held_out for domain in design.domains])
+        open_D = results.open_D
         by_buyer = {name: buyer_weights(b, len(names), open_D) for b, name in enumerate(names)}
         total = np.sum(list(by_buyer.values()), axis=0)
         split, sides = {}, {}

@@ -118,7 +118,7 @@ def value(results: Results, a: str, b: str, held_out: bool = False) -> Value:
     design = results.design
     arm, other = _places(design, a, b)
     names = list(design.names(Role.SELLER).values())
-    in_score_D = np.array([domain.held_out == held_out for domain in design.domains], bool)
+    in_score_D = results.held_D if held_out else results.open_D
     pair = _Pair(results, tabulate(results, Role.SELLER), arm, other, in_score_D)
     planned_B_D = np.maximum(results.planned_S_B_D[arm], results.planned_S_B_D[other])
     better = pair.part(BETTER, pair.gain_C, pair.both_C)
