@@ -49,7 +49,7 @@ def freeze(
 
 def pending(store: Store, design: Design) -> list[Departure]:
     """Return what freezing `design` now would log: one entry for each kind of difference from each
-    earlier design that declared a contrast among this one's sellers."""
+    earlier design that is about the same sellers (:func:`_related`)."""
     stored = store.designs()
     frozen_at = next((s.created_at for s in stored if s.design.hash == design.hash), None)
     logged = [] if frozen_at is None else store.deviations(design.hash)
@@ -124,7 +124,10 @@ def log_withdrawn_agent(store: Store, version: str, reason: str) -> list[str]:
 
 
 def _related(old: Design, new: Design) -> bool:
-    """Return whether `old` declared a contrast all of whose sellers stand in `new`, too."""
+    """Return whether `old` declared a contrast all of whose sellers stand in `new`, or both declared one
+    with the same seller: another arm over the same base is a second try."""
     sellers = {player.version for player in new.sellers}
-    contrasts = old.analysis.contrasts if old.analysis is not None else ()
-    return any(sellers.issuperset(contrast.sellers) for contrast in contrasts)
+    first, second = (
+        [set(c.sellers) for c in d.analysis.contrasts] if d.analysis else [] for d in (old, new)
+    )
+    return any(found <= sellers for found in first) or bool(set().union(*first) & set().union(*second))

@@ -63,7 +63,7 @@ def differences(old: Design, new: Design) -> list[Departure]:
         Kind.RULES: list(_moved(old, new, RULES)),
         Kind.CONTRAST: list(_contrasts(before, after, names)),
         Kind.GUARD: list(_guards(before, after)),
-        Kind.ANALYSIS: list(_analysis(before, after, names)),
+        Kind.ANALYSIS: list(_analysis(*_shared_bases(old, new, before, after), names)),
     }
     return [Departure(kind, "; ".join(words)) for kind, words in found.items() if words]
 
@@ -132,11 +132,25 @@ def _guards(before: Analysis, after: Analysis) -> Iterator[str]:
             yield f"limit of {guard} from {old:g} to {new:g}"
 
 
+def _shared_bases(
+    old: Design, new: Design, before: Analysis, after: Analysis
+) -> tuple[Analysis, Analysis]:
+    """Return both analyses with the bases of those arms only that stand in both designs: of the others
+    it is said already that they were added or dropped."""
+    both = {p.version for p in old.sellers} & {p.version for p in new.sellers}
+    kept = [
+        analysis.model_copy(update={"bases": {a: b for a, b in analysis.bases.items() if a in both}})
+        for analysis in (before, after)
+    ]
+    return kept[0], kept[1]
+
+
 def _analysis(before: Analysis, after: Analysis, names: dict[str, str]) -> Iterator[str]:
-    for arm in sorted(before.bases.keys() & after.bases.keys()):
-        old, new = (names[analysis.bases[arm]] for analysis in (before, after))
+    for arm in sorted(before.bases.keys() | after.bases.keys(), key=names.__getitem__):
+        old, new = (analysis.bases.get(arm) for analysis in (before, after))
         if old != new:
-            yield f"base of {names[arm]} from {old} to {new}"
+            was, will = ("none" if base is None else names[base] for base in (old, new))
+            yield f"base of {names[arm]} from {was} to {will}"
     sides = [{names[version] for version in analysis.excluded} for analysis in (before, after)]
     yield from _listed("buyers excluded from training", *sides)
     yield from _listed("training families", set(before.training_families), set(after.training_families))

@@ -194,7 +194,14 @@ def test_arms_that_come_and_go_are_logged_with_the_reason() -> None:
         ),
     ]
     run("design", "freeze", "--sellers", "hard,linear", *SMALL[2:])
-    assert log() == []
+    assert log() == [], "nothing is declared, so nothing is tried again"
+
+
+def test_another_arm_over_the_same_base_is_a_second_try() -> None:
+    first = frozen("--sellers", "hard,soft", *SMALL[2:])["hash"]
+    _, told = run("design", "freeze", "--sellers", "hard,softer", *SMALL[2:])
+    assert f"against design {first}: arm softer added later; arm soft dropped" in told
+    assert [kind for kind, _, _ in log()] == ["arm", "contrast"]
 
 
 def test_people_add_to_the_log_and_nothing_leaves_it() -> None:

@@ -55,6 +55,8 @@ DECLARES = {"analysis": {"contrasts": (GAIN, Contrast(plus=("c",), minus=("b",))
             "limit of action_leak from 0.05 to 0.2",
         ),
         (made(analysis={"bases": {"a": "c"}}), "analysis", "base of a from b to c"),
+        (made(analysis={"bases": {}}), "analysis", "base of a from b to none"),
+        (made(analysis={"bases": {"a": "b", "c": "b"}}), "analysis", "base of c from none to b"),
         (
             made(analysis={"excluded": ("x", "y"), "training_families": ("claude",)}),
             "analysis",
