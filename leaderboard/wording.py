@@ -5,6 +5,7 @@ from datetime import datetime
 from shlex import quote
 
 from arena.results import Results
+from arena.store import DEFAULT, redacted
 from leaderboard.board import Board, Row
 from leaderboard.inference.statistic import FEW_CLUSTERS, Estimate
 from scenarios.scenario import Role
@@ -108,8 +109,13 @@ def missing(row: Row) -> str:
 
 def fill_command(board: Board, database: str | None) -> str:
     """Return the command that plays what is missing."""
-    at = f" --db {quote(database)}" if database else ""
-    return f"arena run-tournament --design {board.design.hash}{at}"
+    return f"arena run-tournament --design {board.design.hash}{database_option(database)}"
+
+
+def database_option(given: str | None) -> str:
+    """Return `` --db ...`` for a command that is shown to a person, as a shell reads it and without a
+    password; nothing for the default database (or None)."""
+    return "" if given in (None, "", DEFAULT) else f" --db {quote(redacted(str(given)))}"
 
 
 def scenarios(estimates: Iterable[Estimate]) -> str:

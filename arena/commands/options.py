@@ -1,5 +1,6 @@
 """Options that several commands have, defined once."""
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +30,14 @@ DesignHash = Annotated[
 def split_names(text: str | None) -> list[str] | None:
     """Return the names in a list separated by commas; None where there is no list."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def to_name(db: str | None) -> str | None:
+    """Return the database that a further command has to name: none where ARENA_DB names it already."""
+    from arena.store import redacted
+
+    known = os.environ.get("ARENA_DB")
+    return None if db and known and redacted(db) == redacted(known) else db
 
 
 def open_store(db: str | None, *, create: bool = False) -> "Store":

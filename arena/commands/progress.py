@@ -1,7 +1,5 @@
 """What a tournament says: its plan, its progress, and three lines at the end."""
 
-import os
-import shlex
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable
@@ -14,7 +12,7 @@ from arena.differences import Departure
 from arena.lineup import Lineup
 from arena.protocol import LEAST_TURNS, MOST_TURNS
 from arena.tournament import Summary, Tournament
-from leaderboard.wording import counted
+from leaderboard.wording import counted, database_option
 from scenarios.scenario import Role
 
 SPARSE_S = 15.0
@@ -94,14 +92,13 @@ def shown(tournament: Tournament) -> Generator[Callable[[Summary], None]]:
         yield _sparse(total)
 
 
-def closing_lines(summary: Summary, lineup: Lineup, database: str) -> list[str]:
-    """Return the three lines a person wants: what was played, what needs attention, what is next."""
+def closing_lines(summary: Summary, lineup: Lineup, database: str | None) -> list[str]:
+    """Return the three lines a person wants: what was played, what needs attention, what is next in
+    the `database` that has to be named (None for the default)."""
     scored = summary.already + summary.played
     rate = f" in {_duration(summary.seconds)}" if summary.played else ""
     already = f" ({summary.already:,} were there already)" if summary.already else ""
-    # A password is not shown, so an address with one has to come from ARENA_DB anyway.
-    told = database == "arena.db" or "ARENA_DB" in os.environ
-    at = "" if told else f" --db {shlex.quote(database)}"
+    at = database_option(database)
     needs = attention(summary, lineup)
     if summary.left > summary.withdrawn:
         following = "run the same command again: it goes on where it stopped"

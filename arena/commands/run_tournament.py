@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from arena.commands.options import AsJson, Db, open_if_there, open_store
+from arena.commands.options import AsJson, Db, open_if_there, open_store, to_name
 from arena.commands.request import (
     RULES,
     WHO,
@@ -132,7 +132,7 @@ def _run(
         for line in progress.attention(summary, lineup):
             typer.echo(line, err=True)
     else:
-        for line in progress.closing_lines(summary, lineup, store.address):
+        for line in progress.closing_lines(summary, lineup, to_name(store.address)):
             typer.echo(line)
     if not summary.complete:
         raise typer.Exit(1)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from arena.commands.options import AsJson, Db, DesignHash, open_store
+from arena.commands.options import AsJson, Db, DesignHash, open_store, to_name
 from arena.errors import UserError
 
 
@@ -47,4 +47,4 @@ def standings(
     if as_json:
         print_json(to_json(found, said, marks))
     else:
-        render(found, stored.created_at, db, console(), said, marks, caveats(results))
+        render(found, stored.created_at, to_name(db), console(), said, marks, caveats(results))

@@ -1,7 +1,7 @@
 """The database: the only room of SQLModel, SQLAlchemy and Alembic."""
 
 from arena.store.agents import Registration
-from arena.store.database import MissingDatabase, StoreError
+from arena.store.database import DEFAULT, MissingDatabase, StoreError, redacted
 from arena.store.listing import Filter, Listed
 from arena.store.logs import Deviation
 from arena.store.pace import Pace
@@ -10,6 +10,7 @@ from arena.store.streaming import Whole
 from arena.store.training import TrainingRun
 
 __all__ = [
+    "DEFAULT",
     "Deviation",
     "Filter",
     "Listed",
@@ -21,4 +22,5 @@ __all__ = [
     "StoredDesign",
     "TrainingRun",
     "Whole",
+    "redacted",
 ]

@@ -1,5 +1,6 @@
 """Connecting: what `--db` may be, and how a connection is set up."""
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,10 @@ from arena.errors import UserError
 DEFAULT = "arena.db"
 BUSY_S = 30
 """Seconds that a writer waits for another before it gives up."""
+
+_SECRET = re.compile("pass|pwd|secret|token|key", re.IGNORECASE)
+"""What a part of an address' query is called that nobody should see."""
+_BEFORE_HOST = re.compile("://.*@")
 
 CACHE_KIB = 65_536
 """What SQLite may keep of a file in memory. Its own choice, 2 MB, is too little to join a hundred
@@ -36,18 +41,27 @@ def locate(given: str | None) -> URL:
         return URL.create("sqlite", database=given)
     try:
         return make_url(given)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter for a port that is no number
         raise StoreError(
-            f"{given!r} is no database address; give a path, or a URL such as "
+            f"{redacted(given)!r} is no database address; give a path, or a URL such as "
             "postgresql://user@host/name"
         ) from None
 
 
 def shown(url: URL) -> str:
-    """Return the address without its password; for SQLite just the path."""
+    """Return the address without its password, which a query can hold too; for SQLite just the path."""
     if file_of(url):
         return str(url.database)
-    return url.render_as_string(hide_password=True)
+    secret = [name for name in url.query if _SECRET.search(name)]
+    return url.difference_update_query(secret).render_as_string(hide_password=True)
+
+
+def redacted(given: str) -> str:
+    """Return what `--db` was given as it may be shown; what is no address loses all before an @."""
+    try:
+        return shown(make_url(given)) if "://" in given else given
+    except (ArgumentError, ValueError):  # the latter for a port that is no number
+        return _BEFORE_HOST.sub("://***@", given)
 
 
 def file_of(url: URL) -> Path | None:

@@ -52,7 +52,7 @@ def _head(store: Store, stored: StoredDesign) -> None:
         f"Boards print the {'t' if analysis.interval == 't' else 'bootstrap'} interval; p is always the "
         "t statistic's.</div>"
     )
-    at = f" --db {common.database()}" if common.database() else ""
+    at = wording.database_option(common.database())
     st.caption(f"The same in a terminal: `arena design show {design.hash}{at}`")
 
 
@@ -129,7 +129,7 @@ def _log(store: Store, design: Design) -> None:
     st.subheader("What departed from the design")
     log = store.deviations(design.hash)
     if not log:
-        at = f" --db {common.database()}" if common.database() else ""
+        at = wording.database_option(common.database())
         command = f"arena design deviate {design.hash} --what … --reason …{at}"
         st.html(
             '<div class="ba-note">No deviation is logged. The log is append-only; what the arena cannot '

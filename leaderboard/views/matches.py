@@ -12,7 +12,7 @@ from arena.protocol import Ending
 from arena.store import Filter, Listed, Store
 from leaderboard import markup
 from leaderboard.views import common
-from leaderboard.wording import NONE, counted
+from leaderboard.wording import NONE, counted, database_option
 from scenarios.scenario import Role
 
 PAGE = 100
@@ -117,7 +117,7 @@ def _nothing(store: Store, design: Design, void: bool) -> None:
         st.info("No match fits these filters.")
         st.html(markup.link("Clear the filters", "matches", design=design.hash))
     else:
-        at = f" --db {common.database()}" if common.database() else ""
+        at = database_option(common.database())
         st.info(
             "No scored match yet. To play this design: "
             f"`arena run-tournament --design {design.hash}{at}`"

@@ -126,7 +126,7 @@ def _matches_link(design: str, agent: Registration) -> str:
 
 
 def _unplayed(agent: Registration) -> str:
-    at = f" --db {common.database()}" if common.database() else ""
+    at = wording.database_option(common.database())
     command = f"arena run-tournament --sellers {agent.name}{at}"
     return f"on none yet; to play it: <code>{markup.text(command)}</code>"
 

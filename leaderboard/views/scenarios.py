@@ -165,7 +165,7 @@ def _audits(store: Store, design: Design) -> None:
         "a buyer. Over 90% (ours) marks the buyer as exploitable wherever it is shown."
     )
     if missing := [names[version] for version in names if version not in found]:
-        at = f" --db {common.database()}" if common.database() else ""
+        at = wording.database_option(common.database())
         st.info(
             f"Not audited: {markup.plain(', '.join(missing))}. To audit the buyers of this design: "
             f"`arena scenarios audit --buyers {','.join(missing)}{at}`"
