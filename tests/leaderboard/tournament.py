@@ -13,7 +13,7 @@ from arena.schedule import plan
 from arena.store import Store
 from scenarios.catalogue import bundled
 from scenarios.draw import DRAW_VERSION, draw
-from scenarios.scenario import Role, Split
+from scenarios.scenario import Role, Scenario, Split
 
 
 def make_design(
@@ -56,18 +56,20 @@ def play_into(path: Path, design: Design, skip=lambda place: False, agents=None)
     with Store.open(str(path)) as store:
         used = [domains[entry.version] for entry in design.domains]
         store.add_design(design, specs.values(), used)
-        scenarios, rows = {}, []
+        scenarios: dict[tuple[str, int, bool], tuple[Scenario, Yardstick]] = {}
+        rows = []
         for place in plan(design):
             if skip(place):
                 continue
             domain = domains[place.domain_version]
-            scenario = scenarios.setdefault(
-                place.scenario, draw(domain, Split.EVAL, place.number, place.feasible)
-            )
+            if place.scenario not in scenarios:
+                drawn_one = draw(domain, Split.EVAL, place.number, place.feasible)
+                scenarios[place.scenario] = drawn_one, Yardstick(drawn_one)
+            scenario, yardstick = scenarios[place.scenario]
             key = place.key(design, scenario.key)
             sides = {Role.SELLER: agents[key.seller], Role.BUYER: agents[key.cell.buyer]}
             game = play(scenario, briefs(domain, scenario, design.rules), design.rules, key.cell.opener)
             outcome = run(game, sides, key.rngs())
-            rows.append(played(key, outcome, Yardstick(scenario), utc_now(), 0.0, "test"))
-        store.add_scenarios(drawn(scenario, DRAW_VERSION) for scenario in scenarios.values())
+            rows.append(played(key, outcome, yardstick, utc_now(), 0.0, "test"))
+        store.add_scenarios(drawn(scenario, DRAW_VERSION) for scenario, _ in scenarios.values())
         store.add_matches(rows)
