@@ -255,18 +255,12 @@ def _order(row: Row) -> tuple[bool, float, str]:
 
 
 def _row_json(board: Board, row: Row) -> dict[str, Any]:
-    pooled = row.open.pooled
-    low, high = pooled.interval() or (None, None)
     return {
         "agent": row.agent,
         "version": row.player.version,
         "role": board.role.value,
         "design": board.design.hash,
-        "score": pooled.value,
-        "low": low,
-        "high": high,
-        "df": pooled.df,
-        "clusters": pooled.clusters,
+        **row.open.pooled.figures("value", "low", "high", "df", "clusters", value="score"),
         "matches": row.matches,
         "planned": row.planned,
         "void": row.void,
@@ -284,11 +278,5 @@ def _row_json(board: Board, row: Row) -> dict[str, Any]:
 
 
 def _score_json(score: Estimate) -> dict[str, Any]:
-    low, high = score.interval() or (None, None)
-    return {
-        "score": score.value,
-        "low": low,
-        "high": high,
-        "clusters": score.clusters,
-        "matches": score.cells,
-    }
+    wanted = ("value", "low", "high", "clusters", "cells")
+    return score.figures(*wanted, value="score", cells="matches")

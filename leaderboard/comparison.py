@@ -6,6 +6,12 @@ from leaderboard import wording
 from leaderboard.inference.contrasts import Comparison, Panel
 from leaderboard.inference.statistic import Estimate
 
+_PANEL = (
+    *("value", "low", "high", "t_interval", "bootstrap_interval", "df", "clusters", "cells", "dropped"),
+    *("p", "adjusted_p", "confirmatory", "why", "problem", "mde"),
+)
+"""What is printed of a panel, in this order."""
+
 
 def sentence(found: Comparison) -> str:
     """Return the contrast over open domains in one sentence: how much, the 95% interval, on how many of
@@ -87,37 +93,12 @@ def to_json(found: Comparison, design: str) -> dict[str, Any]:
 
 
 def _panel_json(panel: Panel) -> dict[str, Any]:
-    low, high = panel.interval or (None, None)
-    return {
-        "difference": panel.estimate.value,
-        "low": low,
-        "high": high,
+    return panel.figures(*_PANEL, value="difference") | {
         "t_interval": panel.t_interval and list(panel.t_interval),
         "bootstrap_interval": panel.bootstrap_interval and list(panel.bootstrap_interval),
-        "df": panel.estimate.df,
-        "clusters": panel.estimate.clusters,
-        "cells": panel.cells,
-        "dropped": panel.dropped,
-        "p": panel.p,
-        "adjusted_p": panel.adjusted_p,
-        "confirmatory": panel.confirmatory,
-        "why": panel.why,
-        "problem": panel.estimate.problem,
-        "mde": panel.mde,
     }
 
 
 def _estimates_json(estimates: dict[str, Estimate]) -> dict[str, Any]:
-    return {name: _estimate_json(estimate) for name, estimate in estimates.items()}
-
-
-def _estimate_json(estimate: Estimate) -> dict[str, Any]:
-    low, high = estimate.interval() or (None, None)
-    return {
-        "difference": estimate.value,
-        "low": low,
-        "high": high,
-        "p": estimate.p,
-        "clusters": estimate.clusters,
-        "cells": estimate.cells,
-    }
+    wanted = ("value", "low", "high", "p", "clusters", "cells")
+    return {name: found.figures(*wanted, value="difference") for name, found in estimates.items()}

@@ -1,7 +1,7 @@
 """What a board says of an agent beside its score: gain over base, split, guards, conduct, cost."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -119,8 +119,8 @@ def to_json(
                 "alarm": None if split is None or split.base is None else split.alarm,
                 "general": None if split is None or split.base is None else split.general,
                 "guards": [guard.to_json() for guard in verdict.guards],
-                "deals": asdict(verdict.deals),
-                "faulty_turns": asdict(verdict.faulty),
+                "deals": verdict.deals.to_json(),
+                "faulty_turns": verdict.faulty.to_json(),
                 "cost_usd": verdict.cost.to_json() | {"p": None} if verdict.cost.cells else None,
                 "badges": {
                     name: [badge.name for badge in badges.get(name, ())] for name in board.opponents
@@ -133,17 +133,7 @@ def to_json(
 def _gain_json(verdict: Verdict) -> dict[str, Any]:
     gain, split = verdict.gain, verdict.split
     assert gain is not None
-    low, high = gain.interval or (None, None)
-    return {
-        "base": None if split is None else split.base,
-        "value": gain.estimate.value,
-        "low": low,
-        "high": high,
-        "p": gain.p,
-        "adjusted_p": gain.adjusted_p,
-        "confirmatory": gain.confirmatory,
-        "why_exploratory": gain.why,
-        "clusters": gain.estimate.clusters,
-        "cells": gain.cells,
-        "dropped": gain.dropped,
-    }
+    figures = ("value", "low", "high", "p", "adjusted_p", "confirmatory", "why")
+    counts = ("clusters", "cells", "dropped")
+    base = None if split is None else split.base
+    return {"base": base} | gain.figures(*figures, *counts, why="why_exploratory")

@@ -18,7 +18,6 @@ from leaderboard.board import board
 from leaderboard.export.matches import COLUMNS, match_rows
 from leaderboard.inference.badges import badges
 from leaderboard.inference.contrasts import Comparison, Panel, compare_all
-from leaderboard.inference.statistic import Estimate
 from leaderboard.verdicts import to_json, verdicts
 from scenarios.scenario import Role
 
@@ -114,6 +113,7 @@ _CONTRAST: dict[str, type] = {
     "confirmatory": bool,
     **dict.fromkeys(("why_exploratory", "problem", "advice"), str),
 }
+_ESTIMATE = ("value", "low", "high", "p", "df", "clusters", "cells", "problem")
 
 
 def _contrast_rows(found: Comparison, results: Results) -> Generator[Row]:
@@ -135,41 +135,27 @@ def _contrast_rows(found: Comparison, results: Results) -> Generator[Row]:
     }
     for part, estimates in parts.items():
         for name, one in estimates.items():
-            yield head | {"panel": "open", "part": part, "of": name} | _estimate(one)
+            yield (
+                head
+                | {"panel": "open", "part": part, "of": name}
+                | one.figures(*_ESTIMATE, value="difference")
+            )
     if found.held_out is not None:
         apart = {"panel": "held out", "sentence": comparison.held_out_sentence(found)}
         yield whole | apart | _panel(found.held_out)
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
-    found = _estimate(panel.estimate)
-    for name, interval in (
-        ("", panel.interval),
-        ("t_", panel.t_interval),
-        ("bootstrap_", panel.bootstrap_interval),
-    ):
-        found[f"{name}low"], found[f"{name}high"] = interval or (None, None)
-    return found | {
-        "adjusted_p": panel.adjusted_p,
-        "dropped": panel.dropped,
-        "detectable_effect": panel.mde,
-        "confirmatory": panel.confirmatory,
-        "why_exploratory": panel.why or None,
-    }
-
-
-def _estimate(found: Estimate) -> dict[str, Any]:
-    low, high = found.interval() or (None, None)
-    return {
-        "difference": found.value,
-        "low": low,
-        "high": high,
-        "p": found.p,
-        "df": found.df,
-        "clusters": found.clusters,
-        "cells": found.cells,
-        "problem": found.problem,
-    }
+    found = panel.figures(
+        *_ESTIMATE,
+        *("adjusted_p", "dropped", "mde", "confirmatory"),
+        value="difference",
+        mde="detectable_effect",
+    )
+    found["why_exploratory"] = panel.why or None
+    for name, ends in (("t", panel.t_interval), ("bootstrap", panel.bootstrap_interval)):
+        found[f"{name}_low"], found[f"{name}_high"] = ends or (None, None)
+    return found
 
 
 def deviations(store: Store, stored: StoredDesign) -> Table:

@@ -10,6 +10,7 @@ own.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +63,14 @@ class Panel:
         """Whether p, adjusted in the family, is below 0.05."""
         p = self.p if self.adjusted_p is None else self.adjusted_p
         return self.p is not None and p is not None and p < 1 - LEVEL
+
+    def figures(self, *wanted: str, **renamed: str) -> dict[str, Any]:
+        """Return these figures for JSON, in this order, under their own names or what `renamed` calls
+        them: those of an estimate, with the ends of `interval`, and the fields of a panel."""
+        low, high = self.interval or (None, None)
+        own = vars(self) | {"low": low, "high": high}
+        own |= self.estimate.figures("value", "df", "clusters", "problem")
+        return {renamed.get(name, name): own[name] for name in wanted}
 
 
 @dataclass(frozen=True)

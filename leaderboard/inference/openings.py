@@ -5,7 +5,7 @@ A share or a mean here weighs every match alike, over open domains; what only so
 opening proposal, a deal) is averaged over those, with the clustered error that rates have.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ class Opening:
             "version": self.version,
             "role": self.role.value,
             "status": POST_HOC,
-            "named": asdict(self.named),
+            "named": self.named.to_json(),
             **plain,
         }
 
@@ -96,6 +96,5 @@ def _only(cells: Cells, where_M: BoolArray) -> Cells:
 
 def _plain(found: Estimate) -> dict[str, Any]:
     """Return the figures of a mean; a test against 0 would mean nothing."""
-    figures = found.to_json()
-    del figures["p"]
+    figures = found.figures("value", "low", "high", "clusters", "cells", "problem")
     return figures if found.cells else figures | {"problem": "no such match"}

@@ -16,7 +16,8 @@ number of chances, G that of scenarios with one; with one domain, df is G - 1.
 A share weighs every chance alike, unlike a score, which weighs buyers and domains alike.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,10 @@ class Rate:
     def approximate(self) -> bool:
         """Whether the interval rests on too few scenarios to cover quite what it says."""
         return self.problem is None and self.clusters < FEW_CLUSTERS
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as commands print it."""
+        return asdict(self)
 
 
 def rate(

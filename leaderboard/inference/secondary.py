@@ -50,9 +50,8 @@ class Mean:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `arena standings --measures --json` prints it: without a p against 0."""
-        found = self.estimate.to_json() | {"left_out": self.left_out}
-        del found["p"]
-        return found
+        found = self.estimate.figures("value", "low", "high", "clusters", "cells", "problem")
+        return found | {"left_out": self.left_out}
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Panel:
             "planned": self.planned,
             "void": self.void,
             "means": {name: mean.to_json() for name, mean in self.means.items()},
-            "rates": {name: vars(rate) for name, rate in self.rates.items()},
+            "rates": {name: rate.to_json() for name, rate in self.rates.items()},
             "faults": self.faults,
         }
 

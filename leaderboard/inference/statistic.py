@@ -108,15 +108,15 @@ class Estimate:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as commands print it; `low`, `high` and `p` are None where there is no interval."""
+        return self.figures("value", "low", "high", "p", "clusters", "cells", "problem")
+
+    def figures(self, *wanted: str, **renamed: str) -> dict[str, Any]:
+        """Return these figures for JSON, in this order, under their own names or what `renamed` calls
+        them: value, low, high, p, df, clusters, cells, problem."""
         low, high = self.interval() or (None, None)
+        own = {"low": low, "high": high}
         return {
-            "value": self.value,
-            "low": low,
-            "high": high,
-            "p": self.p,
-            "clusters": self.clusters,
-            "cells": self.cells,
-            "problem": self.problem,
+            renamed.get(name, name): own[name] if name in own else getattr(self, name) for name in wanted
         }
 
 
