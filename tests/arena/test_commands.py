@@ -527,10 +527,13 @@ def test_the_documented_json_keys_are_those_printed() -> None:
     printed["matches --json"] = first
     printed["design show --json"] = json.loads(invoke("design", "show", "--json"))
     printed["designs --json"] = json.loads(invoke("designs", "--json"))[0]
-    printed["standings --json"] = json.loads(invoke("standings", "--json"))[0]
     printed["agents --json"] = json.loads(invoke("agents", "--json"))[0]
     for name, content in printed.items():
         assert list(content) == _documented(name), name
+    board = (ROOT / "docs" / "board.md").read_text().split("\n## `arena standings --json`", 1)[1]
+    fields = [line.split("|")[1] for line in board[: board.index("\n## ")].splitlines() if "| `" in line]
+    documented = re.findall(r"`(\w+)`", " ".join(fields))
+    assert list(json.loads(invoke("standings", "--json"))[0]) == documented
     shown = json.loads(invoke("show", first["key"], "--json"))
     assert list(shown["turns"][0]) == _documented("show KEY --json")
     page = (ROOT / "docs" / "tournaments.md").read_text()
