@@ -43,19 +43,22 @@ def test_a_gain_is_found_as_often_as_its_power_says():
 
 
 def test_the_studys_gains_are_recovered():
-    check(list(CHECKS["study"](30, 7)))
+    check(list(CHECKS["study"](20, 7)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "worlds"),
-    [("coverage", 2_000), ("holm", 2_000), ("alarm", 2_000), ("ranks", 400), ("study", 400)],
-)
-def test_two_thousand_worlds(name, worlds):
+    ("name", "worlds", "slack"),
+    # Where six arms tie the true share of ranks that hold is the nominal one itself, so that only
+    # Monte Carlo error is let through; the other checks have room between the truth and their ends.
+    [("coverage", 2_000, 0.5), ("holm", 2_000, 0.5), ("alarm", 2_000, 0.5), ("ranks", 2_000, 2.5),
+     ("study", 400, 0.5)],
+)  # fmt: skip
+def test_two_thousand_worlds(name, worlds, slack):
     found = list(CHECKS[name](worlds, 0))
     for finding in found:
         print(finding)
-    check(found, slack=0.5)
+    check(found, slack)
 
 
 def run(*arguments: str):
