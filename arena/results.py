@@ -1,7 +1,9 @@
 """What a design's matches came to, as columns: all that the leaderboard reads."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from itertools import compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +72,16 @@ class Results:
     def open_D(self) -> BoolArray:
         """Which domains are not held out."""
         return ~self.held_D
+
+    def where(self, kept_M: BoolArray) -> "Results":
+        """Return the results of the marked matches only; what was planned stays."""
+        columns: dict[str, Any] = {
+            field.name: getattr(self, field.name) for field in fields(self) if "_M" in field.name
+        }
+        for name, column in columns.items():
+            rows = isinstance(column, np.ndarray)
+            columns[name] = column[kept_M] if rows else list(compress(column, kept_M))
+        return replace(self, **columns)
 
     def side(self, role: Role) -> "Side":
         """Return the columns of one role."""

@@ -15,7 +15,7 @@ from leaderboard.inference.contrasts import Comparison, compare_all
 from leaderboard.inference.guards import Guard, GuardResult, guards
 from leaderboard.inference.rates import Rate, mean, rate
 from leaderboard.inference.splits import ArmSplit, splits
-from leaderboard.inference.statistic import Cells, Estimate
+from leaderboard.inference.statistic import Estimate
 from scenarios.scenario import Role
 
 
@@ -88,16 +88,10 @@ def _conduct(results: Results, table: CellTable, arm: int, role: Role) -> dict[s
     measures_M = results.measures_M
     turns = table.of(arm, measures_M["turns"][:, side])
     cost = table.of(arm, results.cost_M_R[:, side])
-    known_M = np.isfinite(cost.y_M)
     return {
         "deals": rate(table.of(arm, results.deal_M), in_score_D=open_D),
         "faulty": rate(table.of(arm, measures_M["faulty_turns"][:, side]), turns.y_M, open_D),
-        "cost": mean(
-            Cells(
-                cost.y_M[known_M], cost.buyer_M[known_M], cost.domain_M[known_M], cost.cluster_M[known_M]
-            ),
-            open_D,
-        ),
+        "cost": mean(cost.where(np.isfinite(cost.y_M)), open_D),
     }
 
 

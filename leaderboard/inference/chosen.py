@@ -5,7 +5,7 @@ so whatever is said about a part is exploratory.
 """
 
 from collections.abc import Collection
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,10 @@ def part(results: Results, domains: Collection[str] = (), opener: Role | None = 
     if opener is not None:
         row_M &= results.seller_opens_M == (opener is Role.SELLER)
     position_D = np.cumsum(keep_D) - 1
-    kept = _rows(results, row_M)
+    kept = results.where(row_M)
     return replace(
-        results,
-        **kept | {"domain_M": position_D[kept["domain_M"]]},
+        kept,
+        domain_M=position_D[kept.domain_M],
         design=results.design.model_copy(update={"domains": _kept(results, keep_D)}),
         planned_S_B_D=_opened(results, opener)[:, :, keep_D],
         void_S_B_D=results.void_S_B_D[:, :, keep_D] * (opener is None),
@@ -41,19 +41,6 @@ def part(results: Results, domains: Collection[str] = (), opener: Role | None = 
 
 def _kept(results: Results, keep_D: BoolArray) -> tuple[Any, ...]:
     return tuple(domain for domain, keep in zip(results.design.domains, keep_D, strict=True) if keep)
-
-
-def _rows(results: Results, row_M: BoolArray) -> dict[str, Any]:
-    """Return the columns of the matches (all fields with axis M) at the marked rows."""
-    columns = {
-        field.name: getattr(results, field.name) for field in fields(Results) if "_M" in field.name
-    }
-    return {
-        name: column[row_M]
-        if isinstance(column, np.ndarray)
-        else [entry for entry, keep in zip(column, row_M, strict=True) if keep]
-        for name, column in columns.items()
-    }
 
 
 def _opened(results: Results, opener: Role | None) -> np.ndarray[Any, np.dtype[np.int64]]:

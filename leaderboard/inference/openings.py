@@ -14,7 +14,7 @@ from arena.measures import NONE
 from arena.results import Results, Side
 from leaderboard.inference.cells import BoolArray, CellTable, tabulate
 from leaderboard.inference.rates import Rate, mean, rate
-from leaderboard.inference.statistic import Cells, Estimate
+from leaderboard.inference.statistic import Estimate
 from scenarios.scenario import SCALE, Role
 
 POST_HOC = "post hoc"
@@ -72,7 +72,7 @@ def _opening(results: Results, side: Side, table: CellTable, arm: int) -> Openin
     fall_M = accepted_M - table.score_M
 
     def over(column_M: np.ndarray, where_M: BoolArray) -> Estimate:
-        return mean(_only(table.of(arm, column_M), table.of(arm, where_M).y_M > 0), open_D)
+        return mean(table.of(arm, column_M).where(table.of(arm, where_M).y_M > 0), open_D)
 
     return Opening(
         agent=side.names[arm],
@@ -85,12 +85,6 @@ def _opening(results: Results, side: Side, table: CellTable, arm: int) -> Openin
         accepted=over(accepted_M, proposed_M),
         accepted_named=over(measures_M["opening_named"][:, side.place] / SCALE, proposed_M),
         fall=over(fall_M, proposed_M & results.deal_M),
-    )
-
-
-def _only(cells: Cells, where_M: BoolArray) -> Cells:
-    return Cells(
-        cells.y_M[where_M], cells.buyer_M[where_M], cells.domain_M[where_M], cells.cluster_M[where_M]
     )
 
 

@@ -269,5 +269,4 @@ def _faults(columns: _Columns, arm: int, in_score_D: BoolArray) -> dict[str, int
 
 def _known(cells: Cells) -> Cells:
     """Return the cells that have a value."""
-    has_M = ~np.isnan(cells.y_M)
-    return Cells(cells.y_M[has_M], cells.buyer_M[has_M], cells.domain_M[has_M], cells.cluster_M[has_M])
+    return cells.where(~np.isnan(cells.y_M))

@@ -48,6 +48,12 @@ class Cells:
     """The scenario, 0 or more. It belongs to one domain; a missing label is an error, never a cluster
     of one."""
 
+    def where(self, kept_M: NDArray[np.bool_]) -> "Cells":
+        """Return the marked cells."""
+        return Cells(
+            self.y_M[kept_M], self.buyer_M[kept_M], self.domain_M[kept_M], self.cluster_M[kept_M]
+        )
+
 
 @dataclass(frozen=True)
 class Estimate:

@@ -88,7 +88,7 @@ class World:
         if self.walk_away_share or self.zero_share:
             y_M = self._with_masses(y_M, rng)
         drawn = replace(grid, seller_utility_M=y_M)
-        return _only(drawn, rng.random(len(y_M)) >= self.missing) if self.missing else drawn
+        return drawn.where(rng.random(len(y_M)) >= self.missing) if self.missing else drawn
 
     def _with_masses(self, y_M: FloatArray, rng: np.random.Generator) -> FloatArray:
         chance_M = rng.random(len(y_M))
@@ -145,13 +145,3 @@ def _grid(design: Design) -> Results:
         planned_S_B_D=planned_S_B_D,
         void_S_B_D=np.zeros_like(planned_S_B_D),
     )
-
-
-def _only(results: Results, kept_M: np.ndarray) -> Results:
-    """Return the results of the matches marked in `kept_M`."""
-    chosen = {
-        name: column[kept_M]
-        for name, column in vars(results).items()
-        if name.endswith(("_M", "_M_R")) and isinstance(column, np.ndarray)
-    }
-    return replace(results, **chosen, words_M=[None] * int(kept_M.sum()))
