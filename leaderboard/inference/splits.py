@@ -28,6 +28,7 @@ from arena.results import Results
 from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.holm import holm
 from leaderboard.inference.statistic import (
+    FEWEST_CLUSTERS,
     LEVEL,
     Cells,
     Estimate,
@@ -223,12 +224,19 @@ def _alarm(part: _Part, moved_p: dict[str, float], rules: _Rules) -> tuple[bool,
     weakest = min(part.by_buyer, key=lambda buyer: part.by_buyer[buyer].value or 0.0)
     least = part.by_buyer[weakest]
     lean = _lean(moved, rules)
-    if not _above(least, least.p):
+    if not _above(least, least.p) and not _certain(least):
         return True, f"{lean}, and its gain against {weakest} is not detectable ({_signed(least)})"
     if any(_beyond(one, rules.margin) for one in moved.values()):
         return True, f"{lean}, which lies beyond {rules.margin:.3f} (ours)"
-    against = f"its gain against {weakest} is detectable ({_signed(least)})"
+    seen = "the same on every cell" if _certain(least) else "detectable"
+    against = f"its gain against {weakest} is {seen} ({_signed(least)})"
     return False, f"{lean}, but {against} and the move is not clearly beyond {rules.margin:.3f} (ours)"
+
+
+def _certain(gain: Estimate) -> bool:
+    """Whether every cell gained the same: there is no p then, and nothing to doubt."""
+    many = gain.clusters >= FEWEST_CLUSTERS and gain.se is not None
+    return many and gain.interval() is None and (gain.value or 0.0) > 0
 
 
 def _beyond(moved: Estimate, margin: float) -> bool:

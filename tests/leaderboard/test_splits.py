@@ -64,6 +64,23 @@ def test_a_move_beyond_the_margin_is_an_alarm_even_where_every_gain_is_detectabl
     assert not wide.alarm
 
 
+def test_a_gain_that_is_the_same_on_every_cell_is_not_in_doubt():
+    results = world(plan(**STUDY), {"arm": {"x": 0.1, "y": 0.13}})
+    design = results.design
+    arm, base = (
+        place for name in ("arm", "base") for place, p in enumerate(design.sellers) if p.name == name
+    )
+    y_M = results.seller_utility_M.copy()
+    cell_M = np.stack([results.buyer_M, results.scenario_M])
+    for place in np.flatnonzero((results.seller_M == arm) & (results.buyer_M == 0)):
+        same = (results.seller_M == base) & np.all(cell_M == cell_M[:, [place]], axis=0)
+        y_M[place] = y_M[same][0] + 0.1
+    row = by_arm(replace(results, seller_utility_M=y_M))["arm"]
+    assert row.gain_by_buyer["x"].p is None
+    assert row.gain_by_buyer["x"].value == pytest.approx(0.1)
+    assert not row.alarm
+
+
 def test_a_gain_and_a_loss_that_cancel_raise_no_alarm():
     row = by_arm(world(plan(**STUDY), {"arm": {"x": 0.1, "y": -0.1}}))["arm"]
     assert (row.alarm, row.general) == (False, False)
