@@ -12,11 +12,11 @@ from leaderboard.figures import intervals as interval_figure
 from leaderboard.figures.svg import svg
 from leaderboard.inference.contrasts import Comparison, Panel
 from leaderboard.inference.guards import ALARM, LEAK, Guard, GuardResult
-from leaderboard.inference.statistic import Estimate
 from leaderboard.markup import cell, heading, table, text
 from leaderboard.tables import board as board_table
 from leaderboard.tables import compare as compare_table
 from leaderboard.tables import designs as design_rows
+from leaderboard.tables.cells import difference_cell, signed_ends
 from leaderboard.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _contrast_row(label: str, panel: Panel) -> str:
     value = wording.signed(found.value)
     numbers = (
         f"<b>{value}</b>" if panel.detectable else value,
-        text(_t_interval(found)),
+        text(signed_ends(found)),
         text(wording.signed_interval(panel.bootstrap_interval)),
         text(wording.p_value(panel.p, "")),
         text(wording.p_value(panel.adjusted_p, "")),
@@ -146,25 +146,11 @@ def _by_buyer(found: Sequence[Comparison]) -> str:
     headings = [heading("against each buyer"), *(heading(name, number=True) for name in buyers)]
     rows = [
         f'<tr><td class="name">{text(one.label)}</td>'
-        + "".join(
-            cell(
-                f'{wording.signed(part.value)}<br><span class="soft">{text(_t_interval(part))}</span>',
-                f"n = {part.cells:,} cells on {part.clusters:,} scenarios",
-                number=True,
-            )
-            for part in one.by_buyer.values()
-        )
+        + "".join(difference_cell(part) for part in one.by_buyer.values())
         + "</tr>"
         for one in found
     ]
     return f'<div class="narrow">{table(headings, rows)}</div>'
-
-
-def _t_interval(found: Estimate) -> str:
-    ends = found.interval()
-    if ends is None:
-        return found.problem or wording.NONE
-    return wording.signed_interval(ends) + wording.mark(found)
 
 
 def guards(report: "Report") -> Iterator[str]:

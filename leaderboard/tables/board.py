@@ -7,9 +7,9 @@ from leaderboard import signs, wording
 from leaderboard.board import MISSING_LIMIT, Board, Panel, Row
 from leaderboard.figures import palette
 from leaderboard.inference.badges import Badge
-from leaderboard.inference.rates import Rate
 from leaderboard.inference.statistic import Estimate
 from leaderboard.markup import cell, heading, link, table, text
+from leaderboard.tables.cells import cost_cell, n_of, rate_cell, stacked
 from leaderboard.verdicts import Verdict
 
 Line = tuple[Row, Panel]
@@ -96,7 +96,7 @@ def _cells(shown: Table, row: Row, panel: Panel) -> Iterator[str]:
     verdict = shown.verdict(row)
     yield cell(text(wording.rank(row)), kind="rank")
     yield _name(shown.board, row)
-    yield _two(f"<b>{wording.score(panel.pooled)}</b>", wording.interval(panel.pooled), _n(panel.pooled))
+    yield _score(panel.pooled, strong=True)
     if shown.trained:
         yield _gain(verdict)
     for name, score in panel.by_opponent.items():
@@ -104,13 +104,13 @@ def _cells(shown: Table, row: Row, panel: Panel) -> Iterator[str]:
     if shown.trained:
         yield _moved(verdict)
     if shown.is_open:
-        yield _rate(verdict.deals, "matches")
+        yield rate_cell(verdict.deals, small=False)
     if shown.judged:
         yield cell(_guards(verdict), kind="mid")
     if shown.is_open:
-        yield _rate(verdict.faulty, "turns")
+        yield rate_cell(verdict.faulty, "turns", small=False)
     if shown.priced:
-        yield _cost(verdict.cost)
+        yield cost_cell(verdict.cost)
     yield _matches(shown, row, panel)
 
 
@@ -129,9 +129,11 @@ def _name(board: Board, row: Row) -> str:
     return f'<td class="name" title="version {text(row.player.version)}: its matches">{name}</td>'
 
 
-def _two(first: str, second: str, hint: str) -> str:
-    """Return a number's cell: `first` is HTML already, `second` stands small below it."""
-    return cell(f'{first}<br><span class="soft">{text(second)}</span>', hint, number=True)
+def _score(found: Estimate, strong: bool = False) -> str:
+    """Return a pooled score's cell; where there is none, why stands in it."""
+    value = wording.score(found)
+    shown = f"<b>{value}</b>" if strong else value
+    return stacked(shown, wording.interval(found), hint=n_of(found))
 
 
 def _gain(verdict: Verdict) -> str:
@@ -143,16 +145,15 @@ def _gain(verdict: Verdict) -> str:
     hint = f"{found.label}: n = {found.cells:,} cells on {found.estimate.clusters:,} scenarios"
     hint += f", {found.dropped:,} dropped" if found.dropped else ""
     hint += f"; exploratory: {found.why}" if found.why else ""
-    interval = wording.signed_interval(found.interval)
-    small = f'<span class="soft">{text(interval)}<br>{text(signs.gain_p(verdict))}</span>'
-    return cell(f"{shown}<br>{small}", hint, number=True)
+    small = (wording.signed_interval(found.interval), signs.gain_p(verdict))
+    return stacked(shown, *small, hint=hint)
 
 
 def _against(name: str, score: Estimate, row: Row) -> str:
     value, _, half = wording.half_width(score).partition(" ")
     itself = name in row.self_play
-    hint = f"against {'itself' if itself else name}: {wording.interval(score)}, {_n(score)}"
-    return _two(text(value) + ("*" if itself else ""), half, hint)
+    hint = f"against {'itself' if itself else name}: {wording.interval(score)}, {n_of(score)}"
+    return stacked(text(value) + ("*" if itself else ""), half, hint=hint)
 
 
 def _moved(verdict: Verdict) -> str:
@@ -166,7 +167,7 @@ def _moved(verdict: Verdict) -> str:
     hint = (
         f"{label}: {wording.signed(estimate.value)} "
         f"{wording.signed_interval(estimate.interval())} against the base's, "
-        f"{wording.p_value(adjusted_p, 'Holm p')}, {_n(estimate)}. {verdict.split.why}"
+        f"{wording.p_value(adjusted_p, 'Holm p')}, {n_of(estimate)}. {verdict.split.why}"
     )
     value = wording.signed(estimate.value)
     shown = f'<span{style}>{word}</span><br><span class="soft">{value}</span>{general}'
@@ -179,17 +180,6 @@ def _guards(verdict: Verdict) -> str:
         f'title="{text(f"{sign.name}: {sign.result}. {sign.found}")}">{sign.mark}</span>'
         for sign in (*signs.guards(verdict), *signs.alarm(verdict))
     )
-
-
-def _rate(found: Rate, of: str) -> str:
-    interval = wording.share_interval(found.low, found.high)
-    why = found.problem or f"{interval}, n = {found.n:,} {of} on {found.clusters:,} scenarios"
-    return cell(wording.percent(found.value), why, number=True)
-
-
-def _cost(found: Estimate) -> str:
-    hint = f"{_n(found)} whose cost is known" if found.cells else "not known"
-    return cell(text(wording.dollars(found.value)), hint, number=True)
 
 
 def _matches(shown: Table, row: Row, panel: Panel) -> str:
@@ -205,14 +195,10 @@ def _incomplete(shown: Table, row: Row, panel: Panel, columns: int) -> str:
     command = wording.fill_command(shown.board, shown.database)
     return (
         f"<tr>{cell(wording.NONE, 'not ranked')}{_name(shown.board, row)}"
-        f"{_two(wording.score(panel.pooled), wording.interval(panel.pooled), _n(panel.pooled))}"
+        f"{_score(panel.pooled)}"
         f'<td colspan="{columns - 3}">{text(wording.missing(row))}. To play it: '
         f"<code>{text(command)}</code></td></tr>"
     )
-
-
-def _n(score: Estimate) -> str:
-    return f"n = {score.cells:,} matches on {score.clusters:,} scenarios"
 
 
 def conduct_table(board: Board, lines: Sequence[Line]) -> str:

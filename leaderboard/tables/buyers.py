@@ -4,11 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from leaderboard import signs, wording
 from leaderboard.inference.badges import Badge
-from leaderboard.inference.rates import Rate
 from leaderboard.inference.secondary import MEANS, RATES, Mean, Panel, Secondary
 from leaderboard.inference.splits import ArmSplit
 from leaderboard.inference.statistic import Estimate
 from leaderboard.markup import cell, heading, link, table, text
+from leaderboard.tables.cells import (
+    cost_cell,
+    difference,
+    difference_cell,
+    estimate_cell,
+    n_of,
+    rate_cell,
+)
 
 COLUMNS = MEANS | RATES
 """The measures' names with their headings."""
@@ -95,7 +102,7 @@ def _split_cells(arm: ArmSplit, buyers: Sequence[str], design: str) -> Iterator[
 def _gain(found: Estimate | None, adjusted_p: float | None) -> str:
     if found is None:
         return cell(wording.NONE, number=True)
-    return cell(_figure(found, adjusted_p), _n(found), number=True)
+    return difference_cell(found, _p(adjusted_p))
 
 
 def _stacked(found: Mapping[str, Estimate], adjusted_p: Mapping[str, float]) -> str:
@@ -103,17 +110,13 @@ def _stacked(found: Mapping[str, Estimate], adjusted_p: Mapping[str, float]) -> 
     shown = []
     for label, one in found.items():
         over = f'<span class="soft">{text(label)}</span><br>' if len(found) > 1 else ""
-        shown.append(over + _figure(one, adjusted_p.get(label)))
-    hint = "; ".join(f"{label}: {_n(one)}" for label, one in found.items())
+        shown.append(over + difference(one, _p(adjusted_p.get(label))))
+    hint = "; ".join(f"{label}: {n_of(one, 'cells')}" for label, one in found.items())
     return cell("<br>".join(shown) or wording.NONE, hint, number=True)
 
 
-def _figure(found: Estimate, adjusted_p: float | None) -> str:
-    ends = found.interval()
-    small = text(wording.signed_interval(ends) if ends else found.problem or "")
-    if adjusted_p is not None and ends:
-        small += f"<br>{text(wording.p_value(adjusted_p, 'Holm p'))}"
-    return f'{wording.signed(found.value)}<br><span class="soft">{small}</span>'
+def _p(adjusted_p: float | None) -> str:
+    return "" if adjusted_p is None else wording.p_value(adjusted_p, "Holm p")
 
 
 def measures_table(
@@ -142,33 +145,17 @@ def measures_table(
 
 def _measure(panel: Panel, name: str) -> str:
     if name in RATES:
-        return _rate(panel.rates[name])
+        return rate_cell(panel.rates[name], of="turns" if name == "faulty_turns" else "matches")
     found = panel.means.get(name)
     return cell(wording.NONE, number=True) if found is None else _mean(name, found)
 
 
-def _rate(found: Rate) -> str:
-    small = wording.share_interval(found.low, found.high)
-    hint = f"n = {found.n:,} on {wording.counted(found.clusters, 'scenario')}"
-    hint += f"; {found.problem}" if found.problem else ""
-    if found.value is None:
-        return cell(wording.NONE, hint, number=True)
-    shown = f'{wording.percent(found.value)}<br><span class="soft">{small}</span>'
-    return cell(shown, hint, number=True)
-
-
 def _mean(name: str, mean: Mean) -> str:
-    found = mean.estimate
-    hint = _n(found) + (f"; {mean.left_out:,} left out: not defined or known" if mean.left_out else "")
-    if found.value is None:
-        return cell(wording.NONE, found.problem or hint, number=True)
+    left_out = f"{mean.left_out:,} left out: not defined or known" if mean.left_out else ""
     if name == "cost":
-        value, small = wording.dollars(found.value), ""
-    elif name in ("turns", "tokens", "latency"):
-        value, small = f"{found.value:,.1f}", ""
-    else:
-        value, small = wording.score(found), wording.interval(found)
-    return cell(f'{value}<br><span class="soft">{text(small)}</span>', hint, number=True)
+        return cost_cell(mean.estimate, left_out)
+    form = "{:,.1f}" if name in ("turns", "tokens", "latency") else "{:.3f}"
+    return estimate_cell(mean.estimate, form.format, note=left_out)
 
 
 def _faults(panel: Panel) -> str:
@@ -203,7 +190,3 @@ def _ends(
     yield name, value
     yield f"{name}_low", low
     yield f"{name}_high", high
-
-
-def _n(found: Estimate) -> str:
-    return f"n = {found.cells:,} on {wording.counted(found.clusters, 'scenario')}"

@@ -11,6 +11,7 @@ from leaderboard.inference.splits import ArmSplit
 from leaderboard.inference.statistic import Estimate
 from leaderboard.inference.value import Part, Share, Value
 from leaderboard.markup import cell, heading, link, table, text
+from leaderboard.tables.cells import difference_cell, signed_ends, stacked
 from scenarios.scenario import Role
 
 STYLE = """<style>
@@ -121,7 +122,7 @@ def _line(line: Line, first: bool) -> Iterator[str]:
     yield cell(text(line.part) if first else "")
     yield cell(text(line.of))
     yield cell(wording.signed(found.value), number=True)
-    yield cell(text(_signed_interval(found)), number=True)
+    yield cell(text(signed_ends(found)), number=True)
     yield cell(text(wording.p_value(found.p).removeprefix("p = ").removeprefix("p ")), number=True)
     yield cell(f"{found.cells:,} / {found.clusters:,}", number=True)
 
@@ -161,12 +162,10 @@ def value_table(parts: Value) -> str:
 
 
 def _value_row(part: Part, strong: bool = False) -> str:
-    value = wording.signed(part.estimate.value)
-    small = f'<br><span class="soft">{text(_signed_interval(part.estimate))}</span>'
     label = text(part.label)
     return (
         f"<tr>{cell(f'<b>{label}</b>' if strong else label)}"
-        f"{cell(f'<b>{value}</b>{small}' if strong else value + small, number=True)}"
+        f"{difference_cell(part.estimate, strong=strong)}"
         f"{cell(text(wording.NONE if strong else _share(part.share)), number=True)}"
         f"{cell(f'{part.cells:,}', number=True)}</tr>"
     )
@@ -201,7 +200,7 @@ def whose(parts: Value) -> list[str]:
         ends = found.interval()
         unsure = ends is None or ends[0] <= 0 <= ends[1]
         none = ", no detectable difference" if unsure else ""
-        said.append(f"{what}: {wording.signed(found.value)} {_signed_interval(found)}{none}.")
+        said.append(f"{what}: {wording.signed(found.value)} {signed_ends(found)}{none}.")
     return said
 
 
@@ -209,14 +208,7 @@ def _share(found: Share | None) -> str:
     if found is None:
         return wording.NONE
     interval = wording.share_interval(found.low, found.high)
-    return f"{found.value:.0%}" + ("" if interval == wording.NONE else f" {interval}")
-
-
-def _signed_interval(found: Estimate) -> str:
-    ends = found.interval()
-    if ends is None:
-        return found.problem or wording.NONE
-    return wording.signed_interval(ends) + wording.mark(found)
+    return wording.percent(found.value) + ("" if interval == wording.NONE else f" {interval}")
 
 
 def gaps_table(
@@ -260,7 +252,7 @@ def _named(names: Mapping[Role, Mapping[str, str]], role: Role, match: Listed) -
 
 def _match(score: float, match: Listed, design: str) -> str:
     shown = link(f"{score:.3f}", "match", key=match.key, design=design)
-    return cell(f'{shown}<br><span class="soft">{text(match.ending)}</span>', number=True)
+    return stacked(shown, match.ending)
 
 
 def gap_rows(shown: Sequence[tuple[Gap, Listed, Listed]]) -> list[dict[str, object]]:

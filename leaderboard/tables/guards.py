@@ -7,9 +7,8 @@ from arena.design import Design
 from leaderboard import signs, wording
 from leaderboard.inference.guards import ALARM, BASE, LEAK, OPENER, Guard
 from leaderboard.inference.openings import POST_HOC, Opening
-from leaderboard.inference.rates import Rate
-from leaderboard.inference.statistic import Estimate
 from leaderboard.markup import cell, heading, link, table, text
+from leaderboard.tables.cells import estimate_cell, rate_cell
 
 NAMES = (LEAK, OPENER, ALARM, BASE)
 HINTS = {
@@ -44,7 +43,7 @@ def guards_table(
         cells = [
             f'<td class="name">{shown}</td>',
             *(_guard(guard) for guard in found),
-            _rate(next(guard.beside for guard in found if guard.name == LEAK)),
+            rate_cell(next(guard.beside for guard in found if guard.name == LEAK), "turns"),
             *([cell(f"{kl[name]:.3f}" if name in kl else wording.NONE, number=True)] if kl else []),
         ]
         rows.append(f"<tr>{''.join(cells)}</tr>")
@@ -152,31 +151,12 @@ def openings_table(found: Sequence[Opening], design: str) -> str:
 def _opening(one: Opening, design: str) -> Iterator[str]:
     name = link(one.agent, "matches", design=design, **{one.role.value: one.version})
     yield f'<td class="name">{name}</td>'
-    yield _rate(one.named)
-    yield _mean(one.terms_named, "{:.1f}")
-    yield _mean(one.share_named, "{:.0%}")
-    yield _mean(one.accepted, "{:.3f}")
-    yield _mean(one.accepted_named, "{:.3f}")
-    yield _mean(one.fall, "{:+.3f}")
-
-
-def _mean(found: Estimate, form: str) -> str:
-    hint = f"n = {found.cells:,} on {wording.counted(found.clusters, 'scenario')}"
-    if found.value is None:
-        return cell(wording.NONE, "no such match", number=True)
-    ends = found.interval()
-    small = f"[{form.format(ends[0])}, {form.format(ends[1])}]" if ends else found.problem or ""
-    shown = f'{form.format(found.value)}<br><span class="soft">{text(small)}</span>'
-    return cell(shown, hint, number=True)
-
-
-def _rate(found: Rate | None) -> str:
-    if found is None or found.value is None:
-        return cell(wording.NONE, "nothing to count", number=True)
-    hint = f"n = {found.n:,} on {wording.counted(found.clusters, 'scenario')}"
-    small = found.problem or wording.share_interval(found.low, found.high)
-    shown = f'{wording.percent(found.value)}<br><span class="soft">{text(small)}</span>'
-    return cell(shown, hint, number=True)
+    yield rate_cell(one.named)
+    yield estimate_cell(one.terms_named, "{:.1f}".format)
+    yield estimate_cell(one.share_named, wording.percent)
+    yield estimate_cell(one.accepted)
+    yield estimate_cell(one.accepted_named)
+    yield estimate_cell(one.fall, wording.signed)
 
 
 STYLE = """<style>

@@ -6,6 +6,7 @@ from leaderboard import comparison, signs, wording
 from leaderboard.inference.contrasts import Comparison
 from leaderboard.inference.scaling import Point, rate_label, size_label
 from leaderboard.markup import cell, heading, link, table, text
+from leaderboard.tables.cells import stacked
 
 
 def scaling_table(shown: Sequence[Point], design: str) -> str:
@@ -32,7 +33,7 @@ def _cells(point: Point, design: str) -> Iterator[str]:
     value = wording.signed(gain.estimate.value)
     interval = wording.signed_interval(gain.interval) if gain.interval else gain.estimate.problem or ""
     shown = f"<b>{value}</b>" if gain.detectable and gain.confirmatory else value
-    yield cell(f'{shown}<br><span class="soft">{text(interval)}</span>', number=True)
+    yield stacked(shown, interval)
     yield cell(text(signs.contrast_p(gain)), gain.why)
     yield cell(f"{gain.cells:,} / {gain.estimate.clusters:,}", number=True)
     yield cell(_known(point.params, size_label), number=True)
