@@ -18,8 +18,13 @@ TRUNCATED = '{"message": "A sunny flat", "action": "propose", "terms": {"rent": 
 TIMEOUT = 0.25
 
 
+WAITED_FOR: list[str] = []
+"""The hangs that ran to their own end, since nobody stopped them."""
+
+
 def hang_asleep(view: View) -> Reply:
     sleep(5)
+    WAITED_FOR.append("asleep")
     return accept()
 
 
@@ -27,6 +32,7 @@ def hang_busy(view: View) -> Reply:
     end = perf_counter() + 5
     while perf_counter() < end:
         pass
+    WAITED_FOR.append("busy")
     return accept()
 
 
