@@ -4,7 +4,7 @@ from typing import Any
 
 from leaderboard import wording
 from leaderboard.inference.contrasts import Comparison, Panel
-from leaderboard.inference.statistic import Estimate
+from leaderboard.inference.statistic import ALPHA, Estimate
 
 _PANEL = (
     *("value", "low", "high", "t_interval", "bootstrap_interval", "df", "clusters", "cells", "dropped"),
@@ -65,7 +65,7 @@ def _detected(found: Comparison, panel: Panel) -> str:
 def _undetected(found: Comparison, panel: Panel) -> str:
     value = wording.signed(panel.estimate.value)
     interval = wording.signed_interval(panel.interval)
-    after = " after Holm" if panel.p is not None and panel.p < 0.05 else ""
+    after = " after Holm" if panel.p is not None and panel.p < ALPHA else ""
     pair = [*found.contrast.plus, *found.contrast.minus]
     where = f"in {found.label}"
     if len(pair) == 2:

@@ -31,7 +31,7 @@ from scipy.special import expit, stdtrit
 from arena.errors import UserError
 from arena.results import Results
 from leaderboard.inference.cells import NO_MATCH, BoolArray, CellTable, tabulate
-from leaderboard.inference.statistic import FEW_CLUSTERS, FEWEST_CLUSTERS, LEVEL, FloatArray, IntArray
+from leaderboard.inference.statistic import LEVEL, FloatArray, IntArray, approximate, too_few
 from scenarios.scenario import Role
 
 RATING_SCALE, RATING_CENTRE = 400, 1000
@@ -106,7 +106,7 @@ class Strength:
     @property
     def approximate(self) -> bool:
         """Whether the interval rests on too few scenarios to cover quite what it says."""
-        return self.problem is None and self.clusters < FEW_CLUSTERS
+        return approximate(self.problem, self.clusters)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `arena standings --bradley-terry --json` prints it."""
@@ -335,8 +335,8 @@ def _problem(fitted: Fit, arm: int, se: float) -> str | None:
         return "nobody to be compared with"
     if not fitted.determined_A[arm]:
         return "wins do not settle it: a drawn comparison a pair was added (ours)"
-    if fitted.clusters < FEWEST_CLUSTERS:
-        return f"only {fitted.clusters} scenarios, fewer than {FEWEST_CLUSTERS}"
+    if few := too_few(fitted.clusters):
+        return few
     if np.isnan(se):
         return "a domain has one scenario only"
     return "all equal" if se < _ROUNDING else None

@@ -22,7 +22,7 @@ from leaderboard.inference.bootstrap import bootstrap_intervals
 from leaderboard.inference.cells import BoolArray, CellTable, tabulate
 from leaderboard.inference.holm import holm
 from leaderboard.inference.statistic import (
-    LEVEL,
+    ALPHA,
     Cells,
     Estimate,
     FloatArray,
@@ -62,7 +62,7 @@ class Panel:
     def detectable(self) -> bool:
         """Whether p, adjusted in the family, is below 0.05."""
         p = self.p if self.adjusted_p is None else self.adjusted_p
-        return self.p is not None and p is not None and p < 1 - LEVEL
+        return self.p is not None and p is not None and p < ALPHA
 
     def figures(self, *wanted: str, **renamed: str) -> dict[str, Any]:
         """Return these figures for JSON, in this order, under their own names or what `renamed` calls
@@ -113,7 +113,7 @@ class Comparison(Panel):
         effect = self.estimate.value if effect is None else effect
         if self.components is None or effect is None:
             return None
-        level = 1 - (1 - LEVEL) / self.tests
+        level = 1 - ALPHA / self.tests
         return power.needs(self.components, effect, self.replicates, chance, level)
 
     @property

@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, stdtrit
 
 from leaderboard.inference.statistic import (
-    FEW_CLUSTERS,
-    FEWEST_CLUSTERS,
     LEVEL,
     Cells,
     Estimate,
     FloatArray,
     IntArray,
+    approximate,
     estimate,
+    too_few,
 )
 
 
@@ -53,7 +53,7 @@ class Rate:
     @property
     def approximate(self) -> bool:
         """Whether the interval rests on too few scenarios to cover quite what it says."""
-        return self.problem is None and self.clusters < FEW_CLUSTERS
+        return approximate(self.problem, self.clusters)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as commands print it."""
@@ -83,8 +83,7 @@ def rate(
     if n == 0:
         return Rate(None, None, None, 0, 0, None, "nothing to count")
     share = float(hits_M.sum()) / n
-    if clusters < FEWEST_CLUSTERS:
-        few = f"only {clusters} scenarios, fewer than {FEWEST_CLUSTERS}"
+    if few := too_few(clusters):
         return Rate(share, None, None, n, clusters, None, few)
     n_eff = _effective(share, (hits_M - share * chances_M) / n, cluster_M, domain_M, n)
     if n_eff is None:

@@ -28,8 +28,8 @@ from arena.results import Results
 from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.holm import holm
 from leaderboard.inference.statistic import (
+    ALPHA,
     FEWEST_CLUSTERS,
-    LEVEL,
     Cells,
     Estimate,
     FloatArray,
@@ -39,7 +39,6 @@ from leaderboard.inference.statistic import (
 )
 from scenarios.scenario import Role
 
-ALPHA = 1 - LEVEL
 OTHERS = "the others"
 
 

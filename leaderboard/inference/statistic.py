@@ -26,12 +26,27 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 LEVEL = 0.95
+ALPHA = 1 - LEVEL
+"""Below it, a p is detectable: so p < ALPHA exactly where the interval excludes 0."""
 FEWEST_CLUSTERS = 5
 """Below this there is no interval."""
 FEW_CLUSTERS = 32
 """Below this an interval is marked approximate: with rare lost deals it covers less than it says."""
 _ROUNDING = 1e-12
 """A standard error below this is rounding: utilities are whole multiples of 1e-4."""
+
+
+def too_few(clusters: int) -> str | None:
+    """Say that so many scenarios are too few for an interval, or return None where they suffice."""
+    if clusters >= FEWEST_CLUSTERS:
+        return None
+    return f"only {clusters} scenarios, fewer than {FEWEST_CLUSTERS}"
+
+
+def approximate(problem: str | None, clusters: int) -> bool:
+    """Whether there is an interval (no `problem`), but from too few scenarios to cover quite what it
+    says."""
+    return problem is None and clusters < FEW_CLUSTERS
 
 
 @dataclass(frozen=True)
@@ -80,8 +95,8 @@ class Estimate:
         """Why there is no interval, or None where there is one."""
         if self.value is None:
             return "not every buyer and domain has a match yet"
-        if self.clusters < FEWEST_CLUSTERS:
-            return f"only {self.clusters} scenarios, fewer than {FEWEST_CLUSTERS}"
+        if few := too_few(self.clusters):
+            return few
         if self.se is None:
             return "a domain has one scenario only"
         if self.se < _ROUNDING:
@@ -91,7 +106,7 @@ class Estimate:
     @property
     def approximate(self) -> bool:
         """Whether the interval rests on too few scenarios to cover quite what it says."""
-        return self.problem is None and self.clusters < FEW_CLUSTERS
+        return approximate(self.problem, self.clusters)
 
     @property
     def t(self) -> float | None:
