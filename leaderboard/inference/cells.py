@@ -76,7 +76,8 @@ class CellTable:
 
     def cells(self, y_C: FloatArray, where_C: BoolArray) -> Cells:
         """Return the cells marked in `where_C` with the values `y_C`."""
-        return Cells(y_C, self.opponent_C, self.domain_C, self.cluster_C).where(where_C)
+        every = Cells(y_C, self.opponent_C, self.domain_C, self.cluster_C, self.seller_opens_C)
+        return every.where(where_C)
 
     def read(self, match_C: IntArray, column_M: NDArray[np.generic] | None = None) -> FloatArray:
         """Read a column (None: the score) at matches; at NO_MATCH, what is returned means nothing."""

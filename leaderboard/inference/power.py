@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from leaderboard.inference.statistic import LEVEL, Cells, FloatArray, IntArray, estimate
@@ -57,10 +56,11 @@ def components(cells: Cells, weight_B_D: FloatArray) -> Components | None:
     """Split the variance of the difference that `cells` hold, by the method of moments.
 
     sigma_within^2 is the pooled variance within scenarios after the means of the strata (buyer and
-    domain) are taken away; where a scenario has several cells against one buyer, the pooled variance
-    within scenario and buyer. G SE^2, with the statistic's own clustered SE, has the expectation
-    sigma_scenario^2 + sigma_within^2 / m; a negative sigma_scenario^2 becomes 0. None where the
-    difference has no interval.
+    domain, and opener where a scenario is played both ways) are taken away; where a scenario has
+    several cells against one buyer with one opener, the pooled variance within those. G SE^2, with the
+    statistic's own clustered SE, has the expectation sigma_scenario^2 + sigma_within^2 / m. Where that
+    leaves a negative sigma_scenario^2 it becomes 0, and sigma_within^2 what the SE leaves room for: at
+    the sizes seen, the components always give back the SE. None where the difference has no interval.
     """
     whole = estimate(cells, weight_B_D)
     if whole.problem is not None or whole.se is None:
@@ -68,9 +68,12 @@ def components(cells: Cells, weight_B_D: FloatArray) -> Components | None:
     used_M = weight_B_D[cells.buyer_M, cells.domain_M] != 0
     domains = int(np.count_nonzero(np.any(weight_B_D != 0, axis=0)))
     per_scenario = whole.cells / whole.clusters
-    within, repeated = _within(cells, used_M)
-    scenario = whole.clusters * whole.se**2 - (within or 0.0) / per_scenario
-    return Components(max(scenario, 0.0), within, repeated, whole.clusters, domains, per_scenario)
+    within, repeated = _within(cells.where(used_M))
+    total = whole.clusters * whole.se**2
+    if within is not None:
+        within = min(within, total * per_scenario)
+    scenario = max(total - (within or 0.0) / per_scenario, 0.0)
+    return Components(scenario, within, repeated, whole.clusters, domains, per_scenario)
 
 
 def multiple(df: float, power: float = POWER, level: float = LEVEL) -> float:
@@ -170,20 +173,33 @@ def _least(enough: Callable[[int], bool], first: int) -> int | None:
     return bisect_left(range(high + 1), True, lo=first, key=enough)
 
 
-def _within(cells: Cells, used_M: NDArray[np.bool_]) -> tuple[float | None, bool]:
-    """Return sigma_within^2 and whether it comes from repeats against the same buyer."""
-    y_M, buyer_M, domain_M = cells.y_M[used_M], cells.buyer_M[used_M], cells.domain_M[used_M]
-    cluster_M = cells.cluster_M[used_M]
-    pair_M = cluster_M * (1 + int(buyer_M.max())) + buyer_M
+def _within(cells: Cells) -> tuple[float | None, bool]:
+    """Return sigma_within^2 and whether it comes from repeats of one cell."""
+    y_M, domain_M, cluster_M = cells.y_M, cells.domain_M, cells.cluster_M
+    against_M = cells.buyer_M * 2 + _both_ways(cells)
+    pair_M = cluster_M * (1 + int(against_M.max())) + against_M
     if len(np.unique(pair_M)) < len(pair_M):
         squares, groups = _squares(y_M, pair_M)
         return squares / (len(y_M) - groups), True
-    stratum_M = domain_M * (1 + int(buyer_M.max())) + buyer_M
+    stratum_M = domain_M * (1 + int(against_M.max())) + against_M
     means_T = np.bincount(stratum_M, y_M) / np.bincount(stratum_M).clip(1)
     squares, groups = _squares(y_M - means_T[stratum_M], cluster_M)
-    # Every buyer's mean but one a domain costs a degree of freedom.
+    # Every stratum's mean but one a domain costs a degree of freedom.
     df = len(y_M) - groups - (len(np.unique(stratum_M)) - len(np.unique(domain_M)))
     return (squares / df, False) if df > 0 else (None, False)
+
+
+def _both_ways(cells: Cells) -> IntArray:
+    """Return who opens, as 0 or 1, where any scenario is played both ways; else 0 throughout. An opener
+    that alternates over scenarios is part of what scenarios differ by."""
+    none_M = np.zeros(len(cells.y_M), dtype=np.int64)
+    if cells.seller_opens_M is None:
+        return none_M
+    opens_M = cells.seller_opens_M.astype(np.int64)
+    clusters = 1 + int(cells.cluster_M.max())
+    seller_G = np.bincount(cells.cluster_M, opens_M, minlength=clusters)
+    all_G = np.bincount(cells.cluster_M, minlength=clusters)
+    return opens_M if np.any((seller_G > 0) & (seller_G < all_G)) else none_M
 
 
 def _squares(y_M: FloatArray, group_M: IntArray) -> tuple[float, int]:

@@ -62,12 +62,14 @@ class Cells:
     cluster_M: IntArray
     """The scenario, 0 or more. It belongs to one domain; a missing label is an error, never a cluster
     of one."""
+    seller_opens_M: NDArray[np.bool_] | None = None
+    """Who has the first turn, where a scenario may be played both ways; no score depends on it."""
 
     def where(self, kept_M: NDArray[np.bool_]) -> "Cells":
         """Return the marked cells."""
-        return Cells(
-            self.y_M[kept_M], self.buyer_M[kept_M], self.domain_M[kept_M], self.cluster_M[kept_M]
-        )
+        opens_M = None if self.seller_opens_M is None else self.seller_opens_M[kept_M]
+        y_M, buyer_M, domain_M = self.y_M[kept_M], self.buyer_M[kept_M], self.domain_M[kept_M]
+        return Cells(y_M, buyer_M, domain_M, self.cluster_M[kept_M], opens_M)
 
 
 @dataclass(frozen=True)

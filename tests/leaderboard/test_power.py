@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
@@ -111,7 +113,7 @@ def test_a_negative_component_is_zero_and_one_cell_a_scenario_tells_no_within():
     mirrored = Cells(y, opposed.buyer_M, opposed.domain_M, opposed.cluster_M)
     clipped = components(mirrored, weights())
     assert clipped.scenario == 0
-    assert clipped.se() > 2 * estimate(mirrored, weights()).se
+    assert clipped.se() == pytest.approx(estimate(mirrored, weights()).se)
     single = components(draw(rng, buyers=1), weights(1))
     assert single.within is None
     assert needs(single, 0.001, replicates=1).replicates is None
@@ -175,3 +177,25 @@ def test_the_minimal_detectable_effect_is_detected_in_80_percent_of_worlds():
     worlds = [estimate(draw(rng, effect=effect), weights()).p < 0.05 for _ in range(1_500)]
     # The standard error of this share is 1.0%.
     assert np.mean(worlds) == pytest.approx(0.80, abs=0.033)
+
+
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_an_opener_is_no_repeat_of_a_match(replicates):
+    rng = np.random.default_rng(6)
+    one_way = draw(rng, scenario=0.05, within=0.01, scenarios=400, replicates=2 * replicates)
+    opens = np.arange(len(one_way.y_M)) % 2 == 0
+    y_M = one_way.y_M + np.where(opens, 0.15, -0.15)
+    cells = Cells(y_M, one_way.buyer_M, one_way.domain_M, one_way.cluster_M, opens)
+    found = components(cells, weights())
+    assert found.within**0.5 == pytest.approx(0.01, rel=0.1)
+    assert found.scenario**0.5 == pytest.approx(0.05, rel=0.1)
+    assert found.se() == pytest.approx(estimate(cells, weights()).se)
+
+
+@given(seed=st.integers(0, 10_000), scenario=st.sampled_from([0.0, 0.1]), buyers=st.integers(1, 3))
+def test_what_can_be_detected_needs_no_more(seed, scenario, buyers):
+    cells = draw(np.random.default_rng(seed), buyers=buyers, scenarios=8, scenario=scenario)
+    weight_B_D = weights(buyers)
+    found, whole = components(cells, weight_B_D), estimate(cells, weight_B_D)
+    least = detectable(whole.se, whole.df)
+    assert needs(found, least * 1.001).scenarios == 0
