@@ -46,7 +46,11 @@ def compare(
     from leaderboard.inference.contrasts import family as declared
     from scenarios.scenario import Role
 
-    if family == (a is not None):
+    if family and (a is not None or over is not None or role != "seller"):
+        raise UserError(
+            "--family prints the declared contrasts, all of sellers: give no A, B, --over or --role"
+        )
+    if not family and a is None:
         raise UserError("name two agents (arena compare A B), or give --family alone")
     with open_store(db) as store:
         results = store.results(store.design(design).design)
