@@ -1,11 +1,16 @@
 """`arena withdraw`: take an agent or a match out, with a reason; nothing is deleted."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arena.commands.options import Db, open_store
+from arena.commands.options import AsJson, Db, open_store
 from arena.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arena.store import Store
 
 
 def withdraw(
@@ -17,34 +22,62 @@ def withdraw(
     ] = None,
     reason: Annotated[str, typer.Option(help="Why; it is kept and shown.")] = ...,  # type: ignore[assignment]
     db: Db = None,
+    as_json: AsJson = False,
 ) -> None:
     """Withdraw an agent from future tournaments, or a match from every board.
 
     Both stay in the record with the reason. A withdrawn match is not played again: its cell counts as
     missing. Designs that lose matches by it get an entry in their log (arena design show).
     """
-    from arena.commands.printing import plain
-    from arena.deviations import log_withdrawn_agent, log_withdrawn_match
-    from arena.registry import Registry
+    from arena.commands.printing import plain, print_json
 
     if (agent is None) == (match is None):
         raise UserError("name an agent, or a match with --match")
-    if not reason.strip():
+    reason = reason.strip()
+    if not reason:
         raise UserError("a withdrawal needs a reason")
     with open_store(db) as store:
-        if agent is not None:
-            for gone in Registry(store).withdraw(agent, reason):
-                typer.echo(f"{plain(gone.full_name)} is withdrawn: {plain(reason)}")
-                _say_logged(log_withdrawn_agent(store, gone.spec.version, reason.strip()))
-            return
-        found = store.match(match or "")
-        if found.withdrawn_at is not None:
-            raise UserError(f"match {found.key} is withdrawn already: {found.withdrawn_reason}")
-        store.withdraw_match(found.key, reason.strip())
-        typer.echo(f"match {found.key} is withdrawn: {plain(reason)}")
-        _say_logged(log_withdrawn_match(store, found, reason.strip()))
+        gone = list(
+            _agents(store, agent, reason) if agent is not None else _match(store, match or "", reason)
+        )
+    if as_json:
+        print_json(gone)
+        return
+    for one in gone:
+        name = f"match {one['match']}" if one["match"] else f"{one['agent']}@{one['version']}"
+        typer.echo(f"{plain(name)} is withdrawn: {plain(reason)}")
+        if one["designs"]:
+            typer.echo(f"Logged as a deviation from {', '.join(one['designs'])}.", err=True)
 
 
-def _say_logged(designs: list[str]) -> None:
-    if designs:
-        typer.echo(f"Logged as a deviation from {', '.join(designs)}.", err=True)
+def _agents(store: "Store", agent: str, reason: str) -> "Iterator[dict[str, Any]]":
+    """Withdraw an agent; yield each version with the designs whose logs say so."""
+    from arena.deviations import log_withdrawn_agent
+    from arena.registry import Registry
+
+    for gone in Registry(store).withdraw(agent, reason):
+        version = gone.spec.version
+        yield _row(gone.name, version, None, reason, log_withdrawn_agent(store, version, reason))
+
+
+def _match(store: "Store", key: str, reason: str) -> "Iterator[dict[str, Any]]":
+    """Withdraw a match; yield it with the designs whose logs say so."""
+    from arena.deviations import log_withdrawn_match
+
+    found = store.match(key)
+    if found.withdrawn_at is not None:
+        raise UserError(f"match {found.key} is withdrawn already: {found.withdrawn_reason}")
+    store.withdraw_match(found.key, reason)
+    yield _row(None, None, found.key, reason, log_withdrawn_match(store, found, reason))
+
+
+def _row(
+    agent: str | None, version: str | None, match: str | None, reason: str, designs: list[str]
+) -> dict[str, Any]:
+    return {
+        "agent": agent,
+        "version": version,
+        "match": match,
+        "reason": reason,
+        "designs": designs,
+    }

@@ -246,7 +246,8 @@ def test_no_arm_design_or_deviation_can_vanish(tmp_path: Path) -> None:
     ]
     for match in matches:
         run("withdraw", "--match", match["key"], "--reason", "a wrong prompt")
-    run("withdraw", "softer", "--reason", "it lost")
+    said, _ = run("withdraw", "softer", "--reason", " it lost ")
+    assert said.rstrip("\n").endswith(" is withdrawn: it lost")
     run("run-tournament", "--sellers", "hard,soft", *SMALL[2:], "--reason", "without softer")
     entries = log(first)
     assert [kind for kind, _, _ in entries] == ["cell"] * len(matches)
