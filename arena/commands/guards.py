@@ -48,6 +48,7 @@ def _json(
             "version": version,
             "kl": kl.get(name),
             "guards": [guard.to_json() for guard in found[name]],
+            "design": plan.hash,
         }
         for version, name in plan.names(Role.SELLER).items()
     ]

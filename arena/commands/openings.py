@@ -31,7 +31,7 @@ def openings(
         results = store.results(store.design(design).design)
     found = find(results, Role(role))
     if as_json:
-        print_json([one.to_json() for one in found])
+        print_json([one.to_json() | {"design": results.design.hash} for one in found])
     else:
         _print(found, role)
 

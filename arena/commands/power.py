@@ -17,12 +17,13 @@ def power(
         float | None,
         typer.Option(min=0.0, help="SD of the difference of two sellers' scores from cell to cell."),
     ] = None,
-    from_design: Annotated[
+    design: Annotated[
         str | None,
         typer.Option(
+            "--design",
             "--from",
-            metavar="DESIGN",
-            help="Take variances from a design's matches: how its hash starts, or last.",
+            metavar="HASH",
+            help="Take variances from a design's matches. [default: the one run last, without --sd]",
         ),
     ] = None,
     effect: Annotated[float | None, typer.Option(help="The difference that has to be detected.")] = None,
@@ -34,22 +35,25 @@ def power(
 ) -> None:
     """Say what difference a tournament detects, and how large one must be to detect a difference.
 
-    Two-sided, alpha 0.05, on t. With --cells and --sd every cell counts as a scenario of its own; --from
-    takes a played design's contrasts (every pair of sellers where it declares none) with the variance
-    between scenarios and within them, and says how many more scenarios or replicates would settle each.
+    Two-sided, alpha 0.05, on t. With --cells and --sd every cell counts as a scenario of its own. Else
+    the contrasts of a played design (every pair of sellers where it declares none) are taken, with the
+    variance between scenarios and within them, and with how much more would settle each.
     """
     from arena.commands.printing import print_json
 
     if effect is not None and not 0 < abs(effect) <= 1:
         raise UserError("--effect is a difference of scores: not 0, and at most 1 either way")
-    if from_design is not None:
-        if cells is not None or sd is not None:
-            raise UserError("--from takes sizes and variances from a design: leave out --cells and --sd")
-        found = _rows(from_design, effect, power, db)
+    sized_by_hand = cells is not None or sd is not None
+    if design is not None and sized_by_hand:
+        raise UserError("--design has sizes and variances of its own: leave out --cells and --sd")
+    if not sized_by_hand:
+        found = _rows(design, effect, power, db)
         print_json(found) if as_json else _print(found, effect, power)
         return
     if sd is None or (cells is None and effect is None):
-        raise UserError("give --sd with --cells or --effect, or --from a design that was played")
+        raise UserError(
+            "give --sd with --cells or --effect, or none of them for a design that was played"
+        )
     sized = _sized(cells, sd, effect, power)
     print_json(sized) if as_json else typer.echo("\n".join(_sentences(sized)))
 
@@ -82,30 +86,34 @@ def _sentences(sized: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _rows(prefix: str, effect: float | None, power: float, db: str | None) -> list[dict[str, Any]]:
+def _rows(
+    prefix: str | None, effect: float | None, power: float, db: str | None
+) -> list[dict[str, Any]]:
     """Return a row a contrast of the design: its declared ones, else every pair of sellers."""
     from itertools import combinations
 
     from arena.analysis import Contrast
-    from leaderboard.inference.contrasts import compare_all, family
+    from leaderboard.inference.contrasts import compare_all
 
     with open_store(db) as store:
-        results = store.results(store.design(None if prefix == "last" else prefix).design)
+        results = store.results(store.design(prefix).design)
     sellers = [player.version for player in results.design.sellers]
-    found = family(results) or compare_all(
-        results, [Contrast(plus=(a,), minus=(b,)) for a, b in combinations(sellers, 2)]
-    )
-    if not found:
+    declared = results.design.analysis.contrasts if results.design.analysis else ()
+    asked = declared or [Contrast(plus=(a,), minus=(b,)) for a, b in combinations(sellers, 2)]
+    if not asked:
         raise UserError("the design has one seller: there is no difference to detect")
-    return [_row(one, effect, power) for one in found]
+    # Nothing here shows the bootstrap, which takes longest.
+    found = compare_all(results, asked, booted=False)
+    return [_row(one, results.design.hash, effect, power) for one in found]
 
 
-def _row(one: "Comparison", effect: float | None, power: float) -> dict[str, Any]:
+def _row(one: "Comparison", design: str, effect: float | None, power: float) -> dict[str, Any]:
     from leaderboard.inference.power import detectable
 
     whole, parts, more = one.estimate, one.components, one.needs(effect, power)
     return {
         "contrast": one.label,
+        "design": design,
         "declared": one.adjusted_p is not None,
         "difference": whole.value,
         "p": one.p,

@@ -27,7 +27,7 @@ def splits(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
         results = store.results(store.design(design).design)
     found = find(results)
     if as_json:
-        print_json([one.to_json() for one in found])
+        print_json([one.to_json() | {"design": results.design.hash} for one in found])
         return
     for line in wording.caveats(results):
         typer.echo(line)

@@ -91,7 +91,7 @@ def test_the_documented_fields_are_those_printed(db):
         re.split(r",\s+", group) for group in re.findall(r"\{([\w,\s]+)\}", documented("`power --json`"))
     ]
     assert braces[0] == list(json.loads(run("power", "--cells", "9", "--sd", "0.2", "--json")))
-    assert braces[1] == list(json.loads(run("power", "--from", "last", "--json", db=db))[0])
+    assert braces[1] == list(json.loads(run("power", "--json", db=db))[0])
 
 
 def test_the_family_is_what_the_design_declares(db):
@@ -119,11 +119,13 @@ def test_gains_and_buyers_are_compared_too(db):
     [
         (("compare",), "name two agents (arena compare A B), or give --family alone"),
         (("compare", "logroller"), "name two agents: arena compare A B"),
-        (("compare", "logroller", "boulware", "--family"), "or give --family alone"),
+        (("compare", "logroller", "boulware", "--family"), "give no A, B, --over or --role"),
+        (("compare", "--family", "--role", "buyer"), "give no A, B, --over or --role"),
+        (("compare", "--family", "--over", "random", "linear"), "give no A, B, --over or --role"),
         (("compare", "logroller", "logroller"), "against itself"),
         (("compare", "logroller", "nobody"), "no seller is called nobody here"),
         (("power", "--from", "ffff"), "no design"),
-        (("power", "--from", "last", "--sd", "0.2"), "leave out --cells and --sd"),
+        (("power", "--from", "ff", "--sd", "0.2"), "leave out --cells and --sd"),
         (("power", "--sd", "0.2"), "give --sd with --cells or --effect"),
         (("power", "--sd", "0.2", "--effect", "0"), "--effect is a difference of scores"),
     ],
@@ -142,22 +144,24 @@ def test_power_of_sizes_is_the_studys_sum():
 
 def test_power_from_a_design_has_a_row_a_contrast(db, results):
     printed = json.loads(run("power", "--from", results.design.hash[:6], "--json", db=db))
+    assert printed == json.loads(run("power", "--design", results.design.hash, "--json", db=db))
+    assert {row["design"] for row in printed} == {results.design.hash}
     assert [row["contrast"] for row in printed] == ["logroller - boulware", "boulware - random"]
     for row in printed:
         assert row["declared"]
         assert row["mde"] > 0
         assert row["scenarios"] == 6
-    shown = run("power", "--from", "last", db=db)
+    shown = run("power", db=db)
     assert "after Holm, over the declared family" in shown
-    wide = json.loads(run("power", "--from", "last", "--effect", "0.9", "--json", db=db))
+    wide = json.loads(run("power", "--effect", "0.9", "--json", db=db))
     assert [row["more_scenarios"] for row in wide] == [0, 0]
-    small = json.loads(run("power", "--from", "last", "--effect", "0.001", "--json", db=db))
+    small = json.loads(run("power", "--effect", "0.001", "--json", db=db))
     assert all("not worth settling" in row["settled"] for row in small)
 
 
 def test_where_nothing_is_declared_every_pair_is_sized(tmp_path):
     play_into(tmp_path / "a.db", make_design(("boulware", "random", "linear"), scenarios=3))
-    shown = run("power", "--from", "last", db=tmp_path / "a.db")
+    shown = run("power", db=tmp_path / "a.db")
     assert "every pair of sellers, all exploratory" in shown
-    assert len(json.loads(run("power", "--from", "last", "--json", db=tmp_path / "a.db"))) == 3
+    assert len(json.loads(run("power", "--json", db=tmp_path / "a.db"))) == 3
     assert "declares no contrast" in run("compare", "--family", db=tmp_path / "a.db")

@@ -48,7 +48,8 @@ def arena(*words, db, expect=0):
 
 def test_json_is_what_the_results_say(db, results):
     found = json.loads(arena("splits", "--json", db=db))
-    assert found == [one.to_json() for one in splits(results)]
+    its = {"design": results.design.hash}
+    assert found == [one.to_json() | its for one in splits(results)]
     assert [(row["agent"], row["base"]) for row in found] == [
         ("logroller", "linear"), ("boulware", "linear"), ("linear", None)
     ]  # fmt: skip
@@ -57,10 +58,13 @@ def test_json_is_what_the_results_say(db, results):
     for row in judged:
         assert row["guards"] == json.loads(json.dumps([one.to_json() for one in expected[row["agent"]]]))
         assert row["kl"] is None
+        assert row["design"] == its["design"]
     for role in ("seller", "buyer"):
         opened = json.loads(arena("openings", "--role", role, "--json", db=db))
         assert [row["role"] for row in opened] == [role] * (3 if role == "seller" else 2)
-    assert json.loads(arena("openings", "--json", db=db)) == [one.to_json() for one in openings(results)]
+    assert json.loads(arena("openings", "--json", db=db)) == [
+        one.to_json() | its for one in openings(results)
+    ]
 
 
 def test_scripted_openings_name_every_term_and_the_deal_falls_from_them(results):
