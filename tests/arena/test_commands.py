@@ -18,6 +18,8 @@ from tests.arena.running import ROOT, arena, command, environment, rows
 
 PLAYED = ("run-tournament", "--sellers", "boulware,random", "--buyers", "linear,hardliner")
 SMALL = (*PLAYED, "--domains", "coffee_import,car_sale", "--scenarios", "2")
+PIPE = 65_536
+"""Bytes that Linux holds in a pipe before the writer has to wait."""
 
 
 @pytest.fixture(autouse=True)
@@ -68,14 +70,9 @@ def test_exit_codes_and_streams(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 3
     assert "16 matches planned; 16 to play" in done.stderr
-    again = arena(*SMALL, cwd=tmp_path)
-    assert again.returncode == 0
-    assert "16 played already" in again.stderr
-    key = next(iter(rows(tmp_path / "arena.db")))
-    assert arena("withdraw", "--match", key, "--reason", "a test", cwd=tmp_path).returncode == 0
-    missing = arena(*SMALL, "--json", cwd=tmp_path)
-    assert missing.returncode == 1
-    assert json.loads(missing.stdout)["left"] == 1
+    assert "16 played already" in CliRunner().invoke(app, SMALL).stderr
+    invoke("withdraw", "--match", next(iter(rows(tmp_path / "arena.db"))), "--reason", "a test")
+    assert json.loads(invoke(*SMALL, "--json", code=1))["left"] == 1
     mistake = arena(*SMALL, "--domains", "nowhere", cwd=tmp_path)
     assert mistake.returncode == 2
     assert mistake.stdout == ""
@@ -334,7 +331,16 @@ def test_register_list_and_withdraw(tmp_path: Path) -> None:
         *("register", "Müller 価格", "--model", "openai/gpt-5", "--temperature", 0, "--seed", 0),
         *("--api-base", "http://127.0.0.1:1/v1"),
     )
-    invoke("withdraw", "Müller 価格", "--reason", "too slow")
+    taken = json.loads(invoke("withdraw", "Müller 価格", "--reason", " too slow\n", "--json"))
+    assert taken == [
+        {
+            "agent": "Müller 価格",
+            "version": found["version"],
+            "match": None,
+            "reason": "too slow",
+            "designs": [],
+        }
+    ]
     assert all(agent["name"] != "Müller 価格" for agent in json.loads(invoke("agents", "--json")))
     (gone,) = [a for a in json.loads(invoke("agents", "--all", "--json")) if a["withdrawn_at"]]
     assert gone["withdrawn_reason"] == "too slow"
@@ -415,31 +421,41 @@ def test_the_largest_seed_plays_and_can_be_stored() -> None:
     assert (done["planned"], done["played"]) == (16, 16)
 
 
+def encoded(encoding: str, *arguments: str) -> str:
+    """Run a command in this process whose streams have that encoding; return what it printed."""
+    done = CliRunner(charset=encoding).invoke(app, arguments)
+    assert done.exit_code == 0, f"{done.output}\n{done.exception}"
+    return done.stdout
+
+
 def test_output_that_is_not_unicode(tmp_path: Path) -> None:
     """What cannot be printed is escaped: JSON stays the same JSON, and nothing fails."""
-    arena("register", "Zoë 🤖", "--scripted", "boulware", "--set", "floor=0.2", cwd=tmp_path)
-    arena("run-tournament", "--sellers", "Zoë 🤖", *SMALL[3:], cwd=tmp_path)
+    invoke("register", "Zoë 🤖", "--scripted", "boulware", "--set", "floor=0.2")
+    invoke("run-tournament", "--sellers", "Zoë 🤖", *SMALL[3:])
     for arguments in (("matches", "--json"), ("standings", "--json"), ("agents", "--json")):
-        unicode = arena(*arguments, cwd=tmp_path, PYTHONIOENCODING="utf-8")
+        unicode = encoded("utf-8", *arguments)
+        assert "Zoë 🤖" in str(_read(unicode))
         for encoding in ("ascii", "latin-1"):
-            escaped = arena(*arguments, cwd=tmp_path, PYTHONIOENCODING=encoding)
-            assert escaped.returncode == 0, escaped.stderr
-            assert escaped.stdout.isascii()
-            read = [
-                [json.loads(line) for line in done.stdout.splitlines()]
-                if arguments[0] == "matches"
-                else json.loads(done.stdout)
-                for done in (unicode, escaped)
-            ]
-            assert read[0] == read[1]
-            assert "Zoë 🤖" in str(read[0])
+            escaped = encoded(encoding, *arguments)
+            assert escaped.isascii()
+            assert _read(escaped) == _read(unicode)
     for arguments in (("matches",), ("standings",), ("scenarios", "show", "car_sale")):
-        done = arena(*arguments, cwd=tmp_path, PYTHONIOENCODING="ascii")
-        assert done.returncode == 0, done.stderr
+        encoded("ascii", *arguments)
+    process = arena("matches", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    assert process.returncode == 0, process.stderr
+    assert r"Zo\xeb" in process.stdout
+
+
+def _read(printed: str) -> list[Any]:
+    """Return the JSON of one document, or of one a line."""
+    return (
+        json.loads(printed) if printed[0] == "[" else [json.loads(line) for line in printed.splitlines()]
+    )
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
-    invoke(*SMALL[:-1], 60)
+    invoke(*SMALL[:-1], 40)
+    assert len(invoke("matches", "--json")) > 2 * PIPE, "all of it would fit into the pipe"
     line = " ".join([*command("matches", "--json"), "| head -n 1"])
     done = subprocess.run(
         ["bash", "-c", line], cwd=tmp_path, env=environment(), capture_output=True, text=True
