@@ -103,6 +103,10 @@ class Analysis(BaseModel):
             raise ValueError(f"{loop[0]} is named as its own base")
         return self
 
+    def gains(self) -> dict[str, Contrast]:
+        """Return every arm less its base, by the arm's version, in the order of `bases`."""
+        return {arm: Contrast(plus=(arm,), minus=(base,)) for arm, base in self.bases.items()}
+
     def identity(self) -> dict[str, Any]:
         """Return what a design's hash covers: all but `families`, which are facts about agents, known
         sooner or later, and not choices. Orders that mean nothing are gone."""

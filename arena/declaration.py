@@ -179,8 +179,7 @@ def _contrasts(
     declared: Sequence[str | Contrast] | None, bases: Mapping[str, str], sellers: Side
 ) -> Iterator[Contrast]:
     if declared is None:
-        pairs = ((arm, base) for arm, base in bases.items() if arm != base)  # the analysis refuses those
-        yield from (Contrast(plus=(arm,), minus=(base,)) for arm, base in pairs)
+        yield from Analysis(bases=dict(bases)).gains().values()
         return
     for contrast in declared:
         if isinstance(contrast, str):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from arena.analysis import Analysis, Contrast
+from arena.analysis import Analysis
 from arena.results import Results
 from leaderboard.board import Board
 from leaderboard.inference.badges import Badge
@@ -77,9 +77,8 @@ def verdicts(results: Results, role: Role = Role.SELLER, exploratory: str = "") 
 
 def gains_over_base(results: Results) -> dict[str, Comparison]:
     """Return every arm's gain over its base, by the arm's version; confirmatory where declared."""
-    bases = (results.design.analysis or Analysis()).bases
-    contrasts = [Contrast(plus=(arm,), minus=(base,)) for arm, base in bases.items()]
-    return dict(zip(bases, compare_all(results, contrasts, booted=False), strict=True))
+    gains = (results.design.analysis or Analysis()).gains()
+    return dict(zip(gains, compare_all(results, list(gains.values()), booted=False), strict=True))
 
 
 def _conduct(results: Results, table: CellTable, arm: int, role: Role) -> dict[str, Any]:

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from arena.analysis import Analysis, Contrast
 from arena.results import Results
 from arena.store import Filter, Store, StoredDesign
 from leaderboard import comparison
 from leaderboard.board import board
 from leaderboard.export.matches import COLUMNS, match_rows
 from leaderboard.inference.badges import badges
-from leaderboard.inference.contrasts import Comparison, Panel, compare_all
+from leaderboard.inference.contrasts import Comparison, Panel, asked
 from leaderboard.verdicts import to_json, verdicts
 from scenarios.scenario import Role
 
@@ -88,16 +87,6 @@ def contrasts(store: Store, stored: StoredDesign) -> Table:
     found = asked(results)
     rows = [row for one in found for row in _contrast_rows(one, results)]
     return Table(_CONTRAST, rows, len(rows))
-
-
-def asked(results: Results) -> list[Comparison]:
-    """Return the contrasts that the design declares, in its order, then the gains over base that it does
-    not declare, which are exploratory."""
-    analysis = results.design.analysis or Analysis()
-    declared = {frozenset(contrast.key()) for contrast in analysis.contrasts}
-    gains = [Contrast(plus=(arm,), minus=(base,)) for arm, base in analysis.bases.items()]
-    more = [gain for gain in gains if frozenset(gain.key()) not in declared]
-    return compare_all(results, [*analysis.contrasts, *more])
 
 
 _CONTRAST: dict[str, type] = {

@@ -18,9 +18,8 @@ from arena.store import Deviation, Store, StoredDesign
 from leaderboard import glossary, markup, wording
 from leaderboard.board import Board, board
 from leaderboard.export import sections as report_parts
-from leaderboard.export.flat import asked
 from leaderboard.inference.badges import Badge, badges
-from leaderboard.inference.contrasts import Comparison
+from leaderboard.inference.contrasts import Comparison, asked
 from leaderboard.known import anchors
 from leaderboard.tables import compare as compare_table
 from leaderboard.verdicts import Verdict, verdicts

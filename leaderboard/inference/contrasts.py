@@ -140,6 +140,15 @@ def family(results: Results) -> list[Comparison]:
     return [] if declared is None else compare_all(results, declared.contrasts)
 
 
+def asked(results: Results) -> list[Comparison]:
+    """Return the contrasts that the design declares, in its order, then the gains over base that it does
+    not declare, which are exploratory."""
+    analysis = results.design.analysis or Analysis()
+    declared = {frozenset(contrast.key()) for contrast in analysis.contrasts}
+    more = [gain for gain in analysis.gains().values() if frozenset(gain.key()) not in declared]
+    return compare_all(results, [*analysis.contrasts, *more])
+
+
 def compare_all(
     results: Results, contrasts: Sequence[Contrast], role: Role = Role.SELLER, booted: bool = True
 ) -> list[Comparison]:

@@ -38,7 +38,7 @@ def planned(
     """Return a design of made-up agents. `bases` name each arm's base; unless `contrasts` are given,
     every arm minus its base is declared."""
     bases = {version(arm): version(base) for arm, base in (bases or {}).items()}
-    declared = [Contrast(plus=(arm,), minus=(base,)) for arm, base in bases.items()]
+    gains = Analysis(bases=bases).gains().values()
 
     def players(names: Sequence[str]) -> tuple[Player, ...]:
         return tuple(
@@ -54,7 +54,7 @@ def planned(
         ],
         "scenarios": scenarios,
         "replicates": replicates,
-        "analysis": Analysis(contrasts=tuple(contrasts or declared), bases=bases),
+        "analysis": Analysis(contrasts=tuple(contrasts or gains), bases=bases),
     }
     return Design.model_validate(content)
 

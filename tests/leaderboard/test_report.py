@@ -11,8 +11,7 @@ from arena.cli import app
 from arena.store import Store
 from leaderboard import comparison, wording
 from leaderboard.export import report
-from leaderboard.export.flat import asked
-from leaderboard.inference.contrasts import family
+from leaderboard.inference.contrasts import asked, family
 from scenarios.scenario import Role
 from tests.leaderboard.browser import CHROMIUM, FLAGS, MARKS
 from tests.leaderboard.test_export import CONTROL, FORMULA, MARKUP, play_hostile
