@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from shlex import quote
 
+from arena.printable import plain
 from arena.results import Results
 from arena.store import DEFAULT, redacted
 from leaderboard.board import Board, Row
@@ -218,11 +219,5 @@ def notes(estimates: Iterable[Estimate]) -> list[str]:
 
 
 def visible(text: str) -> str:
-    """Return `text` with control and other unprintable characters spelled out, so that a name or a
-    message can neither move a cursor nor hide anything."""
-    if text.replace("\n", "").replace("\t", "").isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
-        for char in text
-    )
+    """Return `text` as a terminal or a page may show it, with its line ends."""
+    return plain(text, lines=True)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.commands.options import AsJson, Db
-from arena.commands.printing import plain, print_json
+from arena.commands.printing import print_json
 from arena.errors import UserError
+from arena.printable import plain
 
 if TYPE_CHECKING:
     from agents.agent import Agent

@@ -80,7 +80,8 @@ def _asked(
 
 
 def _print(found: "Comparison") -> None:
-    from arena.commands.printing import add_row, new_table, plain, print_table
+    from arena.commands.printing import add_row, new_table, print_table
+    from arena.printable import plain
     from leaderboard import wording
     from leaderboard.comparison import held_out_sentence, sentence
 

@@ -75,8 +75,8 @@ def freeze(
     one over the same declared sellers goes to its log.
     """
     from arena.commands import design_lines, progress
-    from arena.commands.printing import plain
     from arena.deviations import freeze
+    from arena.printable import plain
 
     given = asked(locals())
     with open_if_there(db) as found:  # a mistake leaves no database behind
@@ -121,7 +121,8 @@ def deviate(
     as_json: AsJson = False,
 ) -> None:
     """Add an entry to a design's log of deviations. Nothing in the log is ever changed or taken out."""
-    from arena.commands.printing import plain, print_json
+    from arena.commands.printing import print_json
+    from arena.printable import plain
 
     if not what.strip() or not reason.strip():
         raise UserError("a deviation needs --what departs, and the --reason for it")

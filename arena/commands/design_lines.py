@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from arena.analysis import Analysis, Guards
-from arena.commands.printing import add_row, new_table, plain, print_table
+from arena.commands.printing import add_row, new_table, print_table
 from arena.design import Design, Player
+from arena.printable import plain
 from arena.schedule import planned
 from arena.store import Store, StoredDesign
 from leaderboard.wording import counted, when

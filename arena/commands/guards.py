@@ -55,7 +55,8 @@ def _json(
 
 
 def _print(found: "Mapping[str, Sequence[Guard]]", kl: "Mapping[str, float]") -> None:
-    from arena.commands.printing import add_row, new_table, plain, print_table
+    from arena.commands.printing import add_row, new_table, print_table
+    from arena.printable import plain
 
     table = new_table("seller", "guard", "result", ">found", "95% interval", ">limit", ">n/G")
     for name, judged in found.items():

@@ -1,4 +1,4 @@
-"""Printing for people: tables, and text from models that must not drive the terminal."""
+"""Printing: JSON, tables and progress."""
 
 import json
 import sys
@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from arena.printable import plain
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -79,17 +81,3 @@ def print_table(table: "Table") -> None:
 
     console = Console()
     (console if console.is_terminal else Console(width=PIPE_WIDTH)).print(table)
-
-
-def plain(text: str, *, lines: bool = False) -> str:
-    """Return `text` with control characters spelled out, so that a terminal shows and does not obey
-    them; with `lines`, line ends and tabs stay."""
-    kept = "\n\t" if lines else ""
-    return "".join(
-        character if character in kept or character.isprintable() else _spelled(character)
-        for character in text
-    )
-
-
-def _spelled(character: str) -> str:
-    return character.encode("unicode_escape").decode()

@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
-from arena.commands.printing import plain
 from arena.design import Design
 from arena.deviations import NO_REASON, Frozen
 from arena.differences import Departure
 from arena.lineup import Lineup
+from arena.printable import plain
 from arena.protocol import LEAST_TURNS, MOST_TURNS
 from arena.tournament import Summary, Tournament
 from leaderboard.wording import counted, database_option

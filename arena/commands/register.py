@@ -108,7 +108,8 @@ def _entries(name: str | None, file: str | None, given: dict[str, Any]) -> "list
 
 
 def _register(entries: "list[Entry]", db: str | None, as_json: bool) -> None:
-    from arena.commands.printing import plain, print_json
+    from arena.commands.printing import print_json
+    from arena.printable import plain
     from arena.registry import Change, Registry
 
     words = {

@@ -88,7 +88,7 @@ def _points(scenario: "Scenario") -> dict[str, tuple[float, float] | None]:
 
 
 def _script(row: "Listed", scenario: "Scenario", naming: "Naming", turns: "list[Turn]") -> Iterator[str]:
-    from arena.commands.printing import plain
+    from arena.printable import plain
     from scenarios.scenario import Role
 
     names = {
@@ -142,14 +142,14 @@ def _attempt_lines(attempt: "Attempt") -> Iterator[str]:
 
 
 def _indented(text: str, margin: str = "   ") -> Iterator[str]:
-    from arena.commands.printing import plain
+    from arena.printable import plain
 
     for line in plain(text, lines=True).split("\n"):
         yield margin + line
 
 
 def _outcome_lines(row: "Listed", scenario: "Scenario") -> Iterator[str]:
-    from arena.commands.printing import plain
+    from arena.printable import plain
     from leaderboard.wording import counted
 
     fault = f", {row.at_fault} at fault" if row.at_fault else ""

@@ -19,7 +19,8 @@ def splits(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
     A split is the score against one buyer less the score against the other (with more than two, against
     each less the mean of the others). The pooling alarm marks a gain that lives on one buyer.
     """
-    from arena.commands.printing import plain, print_json
+    from arena.commands.printing import print_json
+    from arena.printable import plain
     from leaderboard import wording
     from leaderboard.inference.splits import splits as find
 

@@ -41,7 +41,8 @@ def value(
 
 
 def _print(found: "Value") -> None:
-    from arena.commands.printing import add_row, new_table, plain, print_table
+    from arena.commands.printing import add_row, new_table, print_table
+    from arena.printable import plain
     from leaderboard import wording
 
     where = "held-out domains" if found.held_out else "open domains"

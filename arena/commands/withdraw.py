@@ -29,7 +29,8 @@ def withdraw(
     Both stay in the record with the reason. A withdrawn match is not played again: its cell counts as
     missing. Designs that lose matches by it get an entry in their log (arena design show).
     """
-    from arena.commands.printing import plain, print_json
+    from arena.commands.printing import print_json
+    from arena.printable import plain
 
     if (agent is None) == (match is None):
         raise UserError("name an agent, or a match with --match")
