@@ -4,17 +4,17 @@ matches were like beside their scores."""
 import streamlit as st
 
 from arena.store import Store, StoredDesign
-from leaderboard import markup, wording
+from leaderboard import markup
 from leaderboard.board import Board
 from leaderboard.figures import buyers as buyers_figure
 from leaderboard.inference.badges import badges
 from leaderboard.inference.secondary import secondary
 from leaderboard.inference.splits import ArmSplit, splits
 from leaderboard.tables import buyers as buyers_table
-from leaderboard.views import common
+from leaderboard.views import common, controls
+from leaderboard.views.downloads import download
 from scenarios.scenario import Role
 
-_PANELS = {"open": "open domains", "held_out": "held-out domains"}
 STYLE = """<style>
 .st-key-ba-grid { overflow-x: auto; }
 .ba-table th.num { white-space: normal; }
@@ -30,12 +30,10 @@ def show() -> None:
         stored = common.chosen_design(store)
     with right:
         held = any(domain.held_out for domain in stored.design.domains)
-        panel = common.choose("Panel", list(_PANELS)[: 1 + held], "panel", _PANELS)
+        panel = controls.choose("Panel", list(controls.PANELS)[: 1 + held], "panel", controls.PANELS)
     st.html(STYLE)
     board = common.board_of(store, stored, Role.SELLER)
-    if not board.matches:
-        command = wording.fill_command(board, common.database())
-        st.info(f"Nothing is played yet. To play it: `{command}`")
+    if common.nothing_played(board):
         return
     lines = [
         (row, part)
@@ -51,7 +49,7 @@ def show() -> None:
 def _grid(store: Store, stored: StoredDesign, board: Board, lines: buyers_figure.Lines) -> None:
     marks = badges(stored.design, store.audits())
     figure = buyers_figure.heatmap(board, lines, marks)
-    _part("Score of each seller against each buyer")
+    common.part("Score of each seller against each buyer")
     if figure is None:
         st.info("No seller has a score on these domains yet.")
         return
@@ -76,12 +74,12 @@ def _grid(store: Store, stored: StoredDesign, board: Board, lines: buyers_figure
             for row, part in lines
             for name, score in part.by_opponent.items()
         ]
-        common.download("the grid", rows, f"buyers-{board.design.hash}")
+        download("the grid", rows, f"buyers-{board.design.hash}")
 
 
 def _splits(board: Board, lines: buyers_figure.Lines, arms: dict[str, ArmSplit], panel: str) -> None:
     """Draw the splits, and say of which arms the gain over base lives on one buyer."""
-    _part("Does a gain live on one buyer?")
+    common.part("Does a gain live on one buyer?")
     if len(board.opponents) < 2:
         st.info("There is one buyer only, so no split. To play two: `arena run-tournament --buyers X,Y`")
         return
@@ -102,38 +100,28 @@ def _splits(board: Board, lines: buyers_figure.Lines, arms: dict[str, ArmSplit],
     if panel != "open":
         st.caption("The alarm and the table below are over the open domains.")
     st.html(buyers_table.splits_table(trained, board.design.hash))
-    common.download("the splits", [arm.to_json() for arm in trained], f"splits-{board.design.hash}")
+    download("the splits", [arm.to_json() for arm in trained], f"splits-{board.design.hash}")
 
 
 def _measures(store: Store, stored: StoredDesign, panel: str) -> None:
     """Show the secondary measures that the reader chose."""
-    _part("What the matches were like")
+    common.part("What the matches were like")
     left, right = st.columns([2, 7])
     with left:
-        role = Role(common.choose("Measures of", [r.value for r in Role], "of", _plural()))
+        role = Role(controls.choose("Measures of", list(controls.ROLES), "of", controls.ROLES))
     with right:
         labels = list(buyers_table.COLUMNS.values())
-        chosen = common.choose_many("Columns", labels, "columns", "the main ones")
+        chosen = controls.choose_many("Columns", labels, "columns", "the main ones")
     found = common.computed(secondary, store, stored, role)
-    ranked = common.board_of(store, stored, role).rows
-    place = {row.player.version: number for number, row in enumerate(ranked)}
     rows = [
         (row, part)
-        for row in sorted(found, key=lambda row: place[row.version])
+        for row in common.in_boards_order(found, store, stored, role)
         if (part := row.open if panel == "open" else row.held_out) is not None
     ]
     columns = [name for name, label in buyers_table.COLUMNS.items() if label in chosen]
     st.html(
         buyers_table.measures_table(rows, columns or buyers_table.MAIN, role.value, stored.design.hash)
     )
-    common.download("all measures", buyers_table.measures_rows(rows), f"measures-{role.value}")
+    download("all measures", buyers_table.measures_rows(rows), f"measures-{role.value}")
     if any(row.self_play for row in found):
         st.caption("Matches against itself are in; *without self-play* and *in self-play* part them.")
-
-
-def _plural() -> dict[str, str]:
-    return {role.value: f"{role.value}s" for role in Role}
-
-
-def _part(title: str) -> None:
-    st.html(f'<h3 class="ba-part">{markup.text(title)}</h3>')

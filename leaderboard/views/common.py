@@ -1,15 +1,12 @@
-"""What every page needs: the record, the design that the address names, and one way to fail."""
+"""What every page needs: the record, what is computed from it, the design that the address names, and
+one way to fail."""
 
 import argparse
-import csv
-import io
-import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import streamlit as st
 
@@ -19,11 +16,12 @@ from arena.results import Results
 from arena.store import Store, StoredDesign
 from leaderboard import markup, wording
 from leaderboard.board import Board, board
+from leaderboard.views import controls
 from scenarios.scenario import Role
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Table = Sequence[Mapping[str, Any]]
+A = TypeVar("A", bound="Versioned")
 log = logging.getLogger(__name__)
 
 
@@ -43,11 +41,6 @@ def open_store() -> Store:
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _opened(address: str | None) -> Store:
     return Store.open(address, create=False)
-
-
-def results_of(store: Store, stored: StoredDesign) -> Results:
-    """Return the design's scored matches, read once for a revision of the record."""
-    return _results(store, store.address, stored.design.hash, store.revision())
 
 
 def computed(
@@ -74,6 +67,33 @@ def board_of(store: Store, stored: StoredDesign, role: Role) -> Board:
     return computed(board, store, stored, role)
 
 
+class Versioned(Protocol):
+    """What is said of an agent, whose version it names."""
+
+    @property
+    def version(self) -> str:
+        """The agent's version."""
+
+
+def in_boards_order(found: Iterable[A], store: Store, stored: StoredDesign, role: Role) -> list[A]:
+    """Return what is said of a design's agents in the order in which they stand on the board."""
+    ranked = board_of(store, stored, role).rows
+    place = {row.player.version: number for number, row in enumerate(ranked)}
+    return sorted(found, key=lambda one: place[one.version])
+
+
+def nothing_played(board: Board) -> bool:
+    """Return whether a design has no match yet; then say so, and how to play it."""
+    if not board.matches:
+        st.info(f"Nothing is played yet. To play it: `{wording.fill_command(board, database())}`")
+    return not board.matches
+
+
+def part(title: str) -> None:
+    """Begin a part of a page."""
+    st.html(f'<h3 class="ba-part">{markup.text(title)}</h3>')
+
+
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _results(_store: Store, address: str, design: str, revision: int) -> Results:
     return _store.results(_store.design(design).design)
@@ -94,122 +114,6 @@ def _computed(
     return _function(_results(_store, address, design, revision), *arguments, **named)
 
 
-def download(label: str, rows: Table | Callable[[], Table], name: str) -> None:
-    """Put buttons under a table that download `rows` as CSV and as JSON, in files called `name`.
-
-    `label` says what the rows are, as ``the board``. Nested values stand in the CSV as JSON. A function
-    that returns the rows is called on a click only: for what takes a while to gather.
-    """
-    if not rows:
-        return
-    with st.container(horizontal=True, gap="small"):
-        for kind, written, mime in (("csv", _csv, "text/csv"), ("json", _json, "application/json")):
-            st.download_button(
-                kind.upper(),
-                partial(_later, written, rows) if callable(rows) else written(rows),
-                f"{name}.{kind}",
-                mime,
-                key=f"download {name}.{kind}",
-                help=f"Download {label} as {kind.upper()}",
-                icon=":material/download:",
-                type="tertiary",
-                on_click="ignore",
-            )
-
-
-def _later(written: Callable[[Table], str], rows: Callable[[], Table]) -> str:
-    return written(rows())
-
-
-def _json(rows: Table) -> str:
-    return json.dumps(list(rows), indent=1, ensure_ascii=False)
-
-
-def _csv(rows: Table) -> str:
-    out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, list(dict.fromkeys(field for row in rows for field in row)))
-    writer.writeheader()
-    for row in rows:
-        writer.writerow(
-            {
-                field: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
-                for field, value in row.items()
-            }
-        )
-    return out.getvalue()
-
-
-def choose(
-    label: str,
-    options: Sequence[str],
-    parameter: str,
-    shown: Mapping[str, str] | None = None,
-    clears: Sequence[str] = (),
-) -> str:
-    """Let the reader choose; the address carries the choice, and the first option is its absence.
-
-    The address is the only state: a refresh, the back button and a copied link all show the same.
-    Choosing anew takes the parameters in `clears` out of the address, since they may not fit any more.
-    Raises UserError where the address asks for an option that there is not.
-    """
-    current = st.query_params.get(parameter, options[0])
-    if current not in options:
-        raise UserError(f"the address asks for {parameter} {current!r}, which is not here")
-    words = shown or {}
-    # The key changes with the address, so that no widget remembers what the address has left behind.
-    key = f"{parameter}={current}"
-    return st.selectbox(
-        label,
-        options,
-        index=options.index(current),
-        format_func=lambda option: words.get(option, option),
-        key=key,
-        on_change=_address_follows,
-        args=(key, parameter, options[0], clears),
-    )
-
-
-def choose_many(label: str, options: Sequence[str], parameter: str, every: str) -> tuple[str, ...]:
-    """Let the reader choose several; the address carries them, by commas; its absence is none of them.
-
-    `every` is what stands in the empty box. Raises UserError where the address asks for an option that
-    there is not.
-    """
-    given = st.query_params.get(parameter, "")
-    current = tuple(dict.fromkeys(filter(None, given.split(","))))
-    if strangers := [name for name in current if name not in options]:
-        raise UserError(f"the address asks for {parameter} {strangers[0]!r}, which is not here")
-    key = f"{parameter}={given}"
-    st.multiselect(
-        label,
-        options,
-        default=current,
-        placeholder=every,
-        key=key,
-        on_change=_address_lists,
-        args=(key, parameter),
-    )
-    return current
-
-
-def _address_lists(key: str, parameter: str) -> None:
-    st.query_params.pop("page", None)
-    if picked := st.session_state[key]:
-        st.query_params[parameter] = ",".join(picked)
-    else:
-        st.query_params.pop(parameter, None)
-
-
-def _address_follows(key: str, parameter: str, absent: str, clears: Sequence[str]) -> None:
-    picked = st.session_state[key]
-    for gone in ("page", *clears):
-        st.query_params.pop(gone, None)
-    if picked == absent:
-        st.query_params.pop(parameter, None)
-    else:
-        st.query_params[parameter] = picked
-
-
 def chosen_design(store: Store) -> StoredDesign:
     """Return the design that the reader chose; the one run last at first."""
     designs = {stored.design.hash: stored for stored in store.designs()}
@@ -223,7 +127,7 @@ def chosen_design(store: Store) -> StoredDesign:
         for key, stored in designs.items()
     }
     others = [name for name in st.query_params if name not in ("view", "role", "design")]
-    return designs[choose("Design", list(designs), "design", shown, others)]
+    return designs[controls.choose("Design", list(designs), "design", shown, others)]
 
 
 def _size(design: Design) -> str:

@@ -16,7 +16,8 @@ from leaderboard.inference.statistic import Estimate
 from leaderboard.inference.value import Value, value
 from leaderboard.replay import transcript
 from leaderboard.tables import compare as compare_table
-from leaderboard.views import common
+from leaderboard.views import common, controls
+from leaderboard.views.downloads import download
 from scenarios.scenario import Role
 
 _NO_CELL = ""
@@ -65,10 +66,10 @@ def _pair(store: Store, stored: StoredDesign) -> tuple[str, str]:
     ranked = [row.player.version for row in common.board_of(store, stored, Role.SELLER).rows]
     left, right, beside = st.columns([4, 4, 2], vertical_alignment="bottom")
     with left:
-        a = common.choose("Seller", ranked, "a", names)
+        a = controls.choose("Seller", ranked, "a", names)
     rivals = sorted(ranked, key=lambda version: (version != bases.get(a), version == a))
     with right:
-        b = common.choose("against", rivals, "b", names)
+        b = controls.choose("against", rivals, "b", names)
     with beside:
         swap = markup.link("swap", "compare", design=stored.design.hash, a=b, b=a)
         here = markup.link("link to this pair", "compare", design=stored.design.hash, a=a, b=b)
@@ -103,7 +104,7 @@ def _split(store: Store, stored: StoredDesign, found: Comparison) -> None:
     (a,), (b,) = found.contrast.plus, found.contrast.minus
     if (stored.design.analysis or Analysis()).bases.get(a) == b:
         arms = common.computed(splits, store, stored)
-        _part("Does the gain live on one buyer?")
+        common.part("Does the gain live on one buyer?")
         st.html(compare_table.lives_on(next(arm for arm in arms if arm.version == a)))
         st.html(markup.link("All buyer splits", "buyers", design=stored.design.hash))
     st.html(f'<div class="ba-note">{interval_figure.READING} Dashed: all open domains.</div>')
@@ -120,17 +121,13 @@ def _figure(
         estimates, axis, "difference in score", found.estimate.value
     )
     if figure is not None:
-        _part(title)
+        common.part(title)
         st.altair_chart(figure, width="stretch", alt=f"{title}: differences with 95% intervals")
-
-
-def _part(title: str) -> None:
-    st.html(f'<h3 class="ba-part">{markup.text(title)}</h3>')
 
 
 def _value(parts: Value) -> None:
     """Draw what the gain consists of, and say whose loss it is."""
-    _part("Where the gain comes from")
+    common.part("Where the gain comes from")
     estimates = {part.label: part.estimate for part in parts.parts} | {"all: the gain": parts.gain}
     axis = interval_figure.span(list(estimates.values()))
     left, right = st.columns(2, gap="large")
@@ -147,7 +144,7 @@ def _value(parts: Value) -> None:
 def _table(lines: Sequence[compare_table.Line], name: str) -> None:
     with st.expander("All of these differences as a table"):
         st.html(compare_table.lines_table(lines))
-        common.download("these differences", compare_table.lines_rows(lines), name)
+        download("these differences", compare_table.lines_rows(lines), name)
 
 
 def _held_out(stored: StoredDesign, found: Comparison) -> None:
@@ -155,7 +152,7 @@ def _held_out(stored: StoredDesign, found: Comparison) -> None:
     if said is None or found.held_out is None:
         return
     names = ", ".join(domain.name for domain in stored.design.domains if domain.held_out)
-    _part(f"Held out, reported apart: {names}")
+    common.part(f"Held out, reported apart: {names}")
     analysis = stored.design.analysis or Analysis()
     st.html(f"<div>{markup.text(said)}.</div>")
     st.html(compare_table.facts(found.held_out, analysis.interval))
@@ -164,7 +161,7 @@ def _held_out(stored: StoredDesign, found: Comparison) -> None:
 def _cells(store: Store, stored: StoredDesign, a: str, b: str) -> None:
     """List the cells that differ most; the transcripts of the one that the address names are read."""
     design = stored.design
-    _part("The cells where they differ most")
+    common.part("The cells where they differ most")
     found = common.computed(widest, store, stored, a, b)
     if not found:
         st.info("Both scored the same on every cell of the open domains that both completed.")
@@ -172,13 +169,13 @@ def _cells(store: Store, stored: StoredDesign, a: str, b: str) -> None:
     listed = [(gap, store.match(gap.key_a), store.match(gap.key_b)) for gap in found]
     names = {role: design.names(role) for role in Role}
     st.html(compare_table.gaps_table(listed, names, design.hash))
-    common.download("these cells", compare_table.gap_rows(listed), f"cells-{a}-{b}")
+    download("these cells", compare_table.gap_rows(listed), f"cells-{a}-{b}")
     labels = {_NO_CELL: "none: choose one of the cells above"} | {
         gap.key_a: f"{place}: {match.domain} {match.number} against "
         f"{names[Role.BUYER].get(match.buyer_version)}, {wording.signed(gap.difference)}"
         for place, (gap, match, _) in enumerate(listed, start=1)
     }
-    key = common.choose("Read both transcripts of", list(labels), "cell", labels)
+    key = controls.choose("Read both transcripts of", list(labels), "cell", labels)
     if key:
         _transcripts(store, stored, next(pair for pair in listed if pair[0].key_a == key))
 

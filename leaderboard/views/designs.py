@@ -10,6 +10,7 @@ from arena.store import Filter, Store, StoredDesign
 from leaderboard import markup, wording
 from leaderboard.tables import designs as design_rows
 from leaderboard.views import common
+from leaderboard.views.downloads import download
 from leaderboard.wording import counted
 
 
@@ -71,7 +72,7 @@ def _sellers(design: Design, every: list[StoredDesign]) -> None:
     if notes := design_rows.arms_tried(design, every):
         notes.append("Tried: over all designs of this record.")
         st.html(f'<div class="ba-note">{"<br>".join(map(markup.text, notes))}</div>')
-    common.download("the sellers", rows, f"sellers-{design.hash}")
+    download("the sellers", rows, f"sellers-{design.hash}")
 
 
 def _buyers(store: Store, design: Design) -> None:
@@ -80,7 +81,7 @@ def _buyers(store: Store, design: Design) -> None:
     st.html(design_rows.table(rows, design_rows.BUYERS))
     if families := ", ".join(design_rows.analysis_of(design).training_families):
         st.html(f'<div class="ba-note">Arms were trained against: {markup.text(families)}</div>')
-    common.download("the buyers", rows, f"buyers-{design.hash}")
+    download("the buyers", rows, f"buyers-{design.hash}")
 
 
 def _domains(design: Design) -> None:
@@ -91,7 +92,7 @@ def _domains(design: Design) -> None:
         for domain in design.domains
     }
     st.html(design_rows.table(rows, design_rows.DOMAINS, links))
-    common.download("the domains", rows, f"domains-{design.hash}")
+    download("the domains", rows, f"domains-{design.hash}")
 
 
 def _family(design: Design) -> None:
@@ -115,14 +116,14 @@ def _family(design: Design) -> None:
         f"{markup.text(apart)}</div>"
     )
     st.html(design_rows.table(rows, design_rows.CONTRASTS))
-    common.download("the contrasts", rows, f"contrasts-{design.hash}")
+    download("the contrasts", rows, f"contrasts-{design.hash}")
 
 
 def _guards(design: Design) -> None:
     st.subheader("Guards and limits (ours)")
     rows = design_rows.limits(design)
     st.html(design_rows.table(rows, design_rows.LIMITS))
-    common.download("the guards", rows, f"guards-{design.hash}")
+    download("the guards", rows, f"guards-{design.hash}")
 
 
 def _log(store: Store, design: Design) -> None:
@@ -137,7 +138,7 @@ def _log(store: Store, design: Design) -> None:
         )
         return
     st.html(design_rows.table(design_rows.log(log), design_rows.LOG))
-    common.download("the log", [entry._asdict() for entry in log], f"deviations-{design.hash}")
+    download("the log", [entry._asdict() for entry in log], f"deviations-{design.hash}")
 
 
 def _list(store: Store, every: list[StoredDesign]) -> None:
@@ -150,7 +151,7 @@ def _list(store: Store, every: list[StoredDesign]) -> None:
         for key in (row["design"] for row in rows)
     }
     st.html(design_rows.table(shown, tuple(rows[0]), links))
-    common.download("the designs", rows, "designs")
+    download("the designs", rows, "designs")
 
 
 def _row(store: Store, stored: StoredDesign) -> dict[str, Any]:

@@ -7,13 +7,12 @@ import streamlit as st
 
 from arena.store import Store, StoredDesign
 from leaderboard.known import Kind, Known, known
-from leaderboard.views import common
+from leaderboard.views import common, controls
 from scenarios.scenario import Role
 
 _ANY = ""
 _WIDTH = 160
 """Pixels of a filter: two stand beside each other on a phone."""
-_PANELS = {"open": "open domains", "held_out": "held-out domains"}
 _OPENERS = {_ANY: "either side"} | {role.value: f"the {role.value}" for role in Role}
 
 
@@ -57,24 +56,24 @@ def _choices(store: Store) -> tuple[StoredDesign, dict[str, Known], Choice]:
     design = stored.design
     with st.container(width=_WIDTH):
         role = Role(
-            common.choose("Board of", [r.value for r in Role], "role", _plural(), ["kind", "family"])
+            controls.choose("Board of", list(controls.ROLES), "role", controls.ROLES, ["kind", "family"])
         )
     panels = ["open", "held_out"] if any(d.held_out for d in design.domains) else ["open"]
     with st.container(width=_WIDTH):
-        panel = common.choose("Panel", panels, "panel", _PANELS, ["domains"])
+        panel = controls.choose("Panel", panels, "panel", controls.PANELS, ["domains"])
     agents = agents_of(store, stored)
     side = design.sellers if role is Role.SELLER else design.buyers
     shown = [agents[player.version] for player in side]
     names = [d.name for d in design.domains if d.held_out == (panel == "held_out")]
     with st.container(width=340):
-        domains = common.choose_many("Domains", names, "domains", "all of this panel")
+        domains = controls.choose_many("Domains", names, "domains", "all of this panel")
     with st.container(width=_WIDTH):
-        opener = common.choose("First turn", list(_OPENERS), "opener", _OPENERS)
+        opener = controls.choose("First turn", list(_OPENERS), "opener", _OPENERS)
     with st.container(width=_WIDTH):
         kinds = [kind.value for kind in Kind if any(agent.kind is kind for agent in shown)]
-        kind = common.choose("Kind", [_ANY, *kinds], "kind", {_ANY: "every kind"})
+        kind = controls.choose("Kind", [_ANY, *kinds], "kind", {_ANY: "every kind"})
     with st.container(width=_WIDTH):
-        family = common.choose(
+        family = controls.choose(
             "Base family", [_ANY, *_families(shown)], "family", {_ANY: "every family"}
         )
     first = Role(opener) if opener else None
@@ -95,7 +94,3 @@ def _known(_store: Store, address: str, design: str, revision: int) -> dict[str,
 
 def _families(shown: Sequence[Known]) -> list[str]:
     return sorted({agent.base_family for agent in shown if agent.base_family})
-
-
-def _plural() -> dict[str, str]:
-    return {role.value: f"{role.value}s" for role in Role}

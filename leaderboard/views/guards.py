@@ -5,14 +5,15 @@ from collections.abc import Sequence
 import streamlit as st
 
 from arena.store import Store, StoredDesign
-from leaderboard import markup, wording
+from leaderboard import markup
 from leaderboard.board import Board
 from leaderboard.figures import intervals as interval_figure
 from leaderboard.figures import openings as openings_figure
 from leaderboard.inference.guards import guards, known_kl
 from leaderboard.inference.openings import Opening, openings
 from leaderboard.tables import guards as guards_table
-from leaderboard.views import common, filters
+from leaderboard.views import common, controls, filters
+from leaderboard.views.downloads import download
 from scenarios.scenario import Role
 
 
@@ -21,9 +22,7 @@ def show() -> None:
     store = common.open_store()
     stored = common.chosen_design(store)
     board = common.board_of(store, stored, Role.SELLER)
-    if not board.matches:
-        command = wording.fill_command(board, common.database())
-        st.info(f"Nothing is played yet. To play it: `{command}`")
+    if common.nothing_played(board):
         return
     _guards(store, stored, board)
     _openings(store, stored)
@@ -31,7 +30,8 @@ def show() -> None:
 
 def _guards(store: Store, stored: StoredDesign, board: Board) -> None:
     design = stored.design
-    st.html(guards_table.STYLE + '<h3 class="ba-part">Guards (ours)</h3>')
+    st.html(guards_table.STYLE)
+    common.part("Guards (ours)")
     st.html(f'<div class="ba-note">{markup.text(guards_table.LEGEND)}</div>')
     judged = common.computed(guards, store, stored)
     agents = filters.agents_of(store, stored)
@@ -39,9 +39,7 @@ def _guards(store: Store, stored: StoredDesign, board: Board) -> None:
     ordered = {row.agent: judged[row.agent] for row in board.rows}
     versions = {name: version for version, name in design.names(Role.SELLER).items()}
     st.html(guards_table.guards_table(ordered, versions, kl, design))
-    common.download(
-        "the guards", guards_table.guards_rows(ordered, versions, kl), f"guards-{design.hash}"
-    )
+    download("the guards", guards_table.guards_rows(ordered, versions, kl), f"guards-{design.hash}")
     if not kl:
         st.caption(
             "No seller was registered with its KL divergence from its base (`lineage: {kl: 0.31}` in an "
@@ -54,14 +52,13 @@ def _openings(store: Store, stored: StoredDesign) -> None:
         '<h3 class="ba-part">Openings <span class="ba-badge">post hoc</span></h3>'
         '<div class="ba-note">No opening was declared before play, and none is a guard.</div>'
     )
-    role = Role(common.choose("Openings of", [r.value for r in Role], "of", _plural()))
-    ranked = common.board_of(store, stored, role).rows
-    place = {row.player.version: number for number, row in enumerate(ranked)}
-    found = sorted(common.computed(openings, store, stored, role), key=lambda one: place[one.version])
+    role = Role(controls.choose("Openings of", list(controls.ROLES), "of", controls.ROLES))
+    computed = common.computed(openings, store, stored, role)
+    found = common.in_boards_order(computed, store, stored, role)
     _figures(found, role)
     st.html(guards_table.openings_table(found, stored.design.hash))
     name = f"openings-{role.value}-{stored.design.hash}"
-    common.download("the openings", [one.to_json() for one in found], name)
+    download("the openings", [one.to_json() for one in found], name)
 
 
 def _figures(found: Sequence[Opening], role: Role) -> None:
@@ -80,7 +77,3 @@ def _figures(found: Sequence[Opening], role: Role) -> None:
         if fallen is not None:
             st.altair_chart(fallen, width="stretch", alt="How much lower the deals are")
     st.html(f'<div class="ba-note">{markup.text(openings_figure.READING)}</div>')
-
-
-def _plural() -> dict[str, str]:
-    return {role.value: f"{role.value}s" for role in Role}

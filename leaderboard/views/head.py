@@ -9,15 +9,13 @@ from arena.store import Pace, Store, StoredDesign
 from leaderboard import markup, wording
 from leaderboard.board import Board
 from leaderboard.tables import designs as design_rows
-from leaderboard.views import common
+from leaderboard.views import common, following
 
 WINDOW = timedelta(minutes=10)
 """The rate of play is over the last minutes."""
 PATIENCE = timedelta(minutes=1)
 """Play counts as running while the last match began no longer ago than this, or than ten times what
 lies between two matches."""
-EVERY = "10s"
-"""How often an open page asks whether the record has changed."""
 
 
 def show(store: Store, stored: StoredDesign, board: Board) -> None:
@@ -36,11 +34,9 @@ def show(store: Store, stored: StoredDesign, board: Board) -> None:
     )
     for line in common.computed(wording.caveats, store, stored):
         st.caption(markup.plain(line))
-    if not board.matches:
-        command = wording.fill_command(board, common.database())
-        st.info(f"Nothing is played yet. To play it: `{command}`")
+    common.nothing_played(board)
     complete = planned(design) == board.matches + board.infeasible[0]
-    st.fragment(_follow, run_every=EVERY)(store, stored, store.revision(), complete)
+    st.fragment(_follow, run_every=following.EVERY)(store, stored, store.revision(), complete)
 
 
 def _tried(store: Store, stored: StoredDesign) -> str:
@@ -51,8 +47,7 @@ def _tried(store: Store, stored: StoredDesign) -> str:
 
 def _follow(store: Store, stored: StoredDesign, drawn: int, complete: bool) -> None:
     """Draw the page again once the record has changed; until all is played, say how fast play runs."""
-    if store.revision() != drawn:
-        st.rerun(scope="app")
+    following.redraw(store, drawn)
     if complete:
         return
     now = datetime.now(UTC)

@@ -13,6 +13,7 @@ from leaderboard import dialogue, markup
 from leaderboard.figures import match as figures
 from leaderboard.replay import Transcript, replay, transcript, turn_content
 from leaderboard.views import common
+from leaderboard.views.downloads import download
 from scenarios.scenario import Role
 
 
@@ -42,7 +43,7 @@ def _body(store: Store, shown: Transcript) -> None:
     with right, st.container(key="ba-beside"):
         st.altair_chart(figures.utility_plane(found), width="stretch", alt=_ALT)
         st.html(dialogue.terms_table(found))
-        common.download("the terms", dialogue.terms_rows(found), f"terms-{shown.match.key[:12]}")
+        download("the terms", dialogue.terms_rows(found), f"terms-{shown.match.key[:12]}")
 
 
 _SILENT = '<div class="ba-note">Nobody got as far as a first turn.</div>'

@@ -11,7 +11,8 @@ from arena.errors import UserError
 from arena.protocol import Ending
 from arena.store import Filter, Listed, Store
 from leaderboard import markup
-from leaderboard.views import common
+from leaderboard.views import common, controls
+from leaderboard.views.downloads import download
 from leaderboard.wording import NONE, counted, database_option
 from scenarios.scenario import Role
 
@@ -35,7 +36,7 @@ def show() -> None:
     with left:
         design = common.chosen_design(store).design
     with right:
-        text = _typed("Search", "search", "a key, a scenario, an ending's detail")
+        text = controls.typed("Search", "search", "a key, a scenario, an ending's detail")
     wanted, void = _wanted(design, text)
     total = store.count(wanted, voids=void)
     if not total:
@@ -46,7 +47,7 @@ def show() -> None:
     _turn_pages(total, page, len(found), "void attempt" if void else "match")
     names = {role: design.names(role) for role in Role}
     st.html(_table(found, design.hash, names))
-    common.download("these matches", partial(_rows, store, wanted, void, names), "matches")
+    download("these matches", partial(_rows, store, wanted, void, names), "matches")
 
 
 def _wanted(design: Design, text: str) -> tuple[Filter, bool]:
@@ -68,7 +69,7 @@ def _wanted(design: Design, text: str) -> tuple[Filter, bool]:
     with st.container(horizontal=True, key="filters"):
         for parameter, (label, options, shown) in choices.items():
             with st.container(width=_WIDTH):
-                chosen[parameter] = common.choose(label, options, parameter, shown)
+                chosen[parameter] = controls.choose(label, options, parameter, shown)
     record = chosen["record"]
     wanted = Filter(
         design=design,
@@ -83,30 +84,6 @@ def _wanted(design: Design, text: str) -> tuple[Filter, bool]:
         text=text or None,
     )
     return wanted, record == "void"
-
-
-def _typed(label: str, parameter: str, hint: str) -> str:
-    """Let the reader type; the address carries it, as in `common.choose`."""
-    current = st.query_params.get(parameter, "")
-    key = f"{parameter}={current}"
-    st.text_input(
-        label,
-        current,
-        key=key,
-        placeholder=hint,
-        type="search",
-        on_change=_follow,
-        args=(key, parameter),
-    )
-    return current.strip()
-
-
-def _follow(key: str, parameter: str) -> None:
-    typed = st.session_state[key].strip()
-    st.query_params.pop("page", None)
-    st.query_params.pop(parameter, None)
-    if typed:
-        st.query_params[parameter] = typed
 
 
 def _nothing(store: Store, design: Design, void: bool) -> None:

@@ -6,26 +6,24 @@ from typing import Any
 
 import streamlit as st
 
-from arena.store import Registration, Store, StoredDesign, TrainingRun
+from arena.store import Registration, StoredDesign, TrainingRun
 from leaderboard import dialogue, markup, wording
 from leaderboard.figures import runs as curves
-from leaderboard.views import common
+from leaderboard.views import common, controls, following
+from leaderboard.views.downloads import download
 from leaderboard.wording import NONE
 
 ALL = "all"
 TOGETHER = 6
 """Runs that are drawn over each other at most: more lines in one small chart cannot be told apart."""
-EVERY = "10s"
-"""How often an open page asks whether the record has changed."""
 _ACROSS = 3
 
 
 def show() -> None:
     """Show the run that the address names; the newest at first."""
     store = common.open_store()
-    drawn = store.revision()
+    following.follow(store)
     runs = {run.name: run for run in reversed(store.training_runs())}
-    st.fragment(_follow, run_every=EVERY)(store, drawn)
     if not runs:
         st.info(
             "No training run is in this record. One appears here with its first step, while it still "
@@ -37,7 +35,7 @@ def show() -> None:
     options = [*runs, *([ALL] if len(runs) > 1 else [])]
     shown = {name: f"{name} · {runs[name].status}" for name in runs} | {ALL: _all_label(len(runs))}
     with st.container(width=480):
-        chosen = common.choose("Run", options, "run", shown)
+        chosen = controls.choose("Run", options, "run", shown)
     names = list(runs)[:TOGETHER] if chosen == ALL else [chosen]
     steps = {name: store.training_steps(name) for name in names}
     agents, designs = store.registrations(), store.designs()
@@ -49,12 +47,6 @@ def show() -> None:
     _checkpoints(found, designs)
     for name in names:
         _recipe(runs[name])
-
-
-def _follow(store: Store, drawn: int) -> None:
-    """Draw the page again once the record has changed: curves grow while a run is under way."""
-    if store.revision() != drawn:
-        st.rerun(scope="app")
 
 
 def _all_label(count: int) -> str:
@@ -87,7 +79,7 @@ def _curves(
             with column:
                 figure = curves.curve(metric, steps, marks)
                 st.altair_chart(figure, width="stretch", alt=f"{metric} against the step")
-    common.download("all steps", curves.rows(steps), "training-steps")
+    download("all steps", curves.rows(steps), "training-steps")
 
 
 def _checkpoints(
@@ -118,7 +110,7 @@ def _checkpoints(
             f"{markup.cell('<br>'.join(links) or _unplayed(agent))}</tr>"
         )
     st.html(markup.table(headings, shown))
-    common.download("the checkpoints", [_row(*row, designs) for row in rows], "checkpoints")
+    download("the checkpoints", [_row(*row, designs) for row in rows], "checkpoints")
 
 
 def _matches_link(design: str, agent: Registration) -> str:

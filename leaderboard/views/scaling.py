@@ -12,6 +12,7 @@ from leaderboard.inference.scaling import Point, boundaries, points
 from leaderboard.tables import scaling as scaling_table
 from leaderboard.verdicts import gains_over_base
 from leaderboard.views import common, filters
+from leaderboard.views.downloads import download
 from scenarios.scenario import Role
 
 _EXAMPLE = """agents:
@@ -46,7 +47,7 @@ def show() -> None:
         st.altair_chart(figure, width="stretch", alt="Gain over base against effective parameters")
         st.html(f'<div class="ba-note">{markup.text(scaling_figure.READING)}</div>')
     st.html(scaling_table.scaling_table(shown, design.hash))
-    common.download("the gains", scaling_table.scaling_rows(shown), f"scaling-{design.hash}")
+    download("the gains", scaling_table.scaling_rows(shown), f"scaling-{design.hash}")
     _differences(store, stored)
     lacking = [point.seller for point in shown if point.lacking and point.lacking != ["matches"]]
     if lacking:
@@ -68,7 +69,7 @@ def _differences(store: Store, stored: StoredDesign) -> None:
     """Show the differences of gains that the design declares."""
     found = [one for one in common.computed(family, store, stored) if len(one.contrast.plus) > 1]
     if found:
-        st.html('<h3 class="ba-part">Differences of gains</h3>')
+        common.part("Differences of gains")
         st.html(scaling_table.differences_list(found))
 
 

@@ -11,7 +11,8 @@ from arena.schedule import indices
 from arena.store import Store
 from leaderboard import dialogue, grounds, markup, wording
 from leaderboard.figures import match as figures
-from leaderboard.views import common
+from leaderboard.views import common, controls
+from leaderboard.views.downloads import download
 from scenarios.domain import Domain
 from scenarios.draw import DRAW_VERSION, DrawError, draw
 from scenarios.scenario import Role, Scenario, Split
@@ -32,7 +33,7 @@ def show() -> None:
         entry.name: entry.name + (" (held out)" if entry.held_out else "") for entry in design.domains
     }
     with middle:
-        chosen = common.choose("Domain", list(names), "domain", names, clears=("scenario",))
+        chosen = controls.choose("Domain", list(names), "domain", names, clears=("scenario",))
     entry = next(entry for entry in design.domains if entry.name == chosen)
     domain = _domain(store, entry)
     st.html(dialogue.STYLE)
@@ -48,7 +49,7 @@ def show() -> None:
     feasible = {str(s.index): s for s in drawn if s.feasible}
     every = feasible | {f"{_INFEASIBLE}{s.index}": s for s in drawn if not s.feasible}
     with right:
-        scenario = every[common.choose("Scenario", list(every), "scenario")]
+        scenario = every[controls.choose("Scenario", list(every), "scenario")]
     _overview(design, domain, list(feasible.values()))
     _scenario(design, scenario)
     _audits(store, design)
@@ -116,7 +117,7 @@ def _overview(design: Design, domain: Domain, drawn: list[Scenario]) -> None:
     left, right = st.columns([6, 5], gap="large")
     with left:
         st.html(grounds.terms_table(domain, drawn))
-        common.download("the terms", grounds.terms_rows(domain, drawn), f"terms-{domain.name}")
+        download("the terms", grounds.terms_rows(domain, drawn), f"terms-{domain.name}")
     with right:
         st.altair_chart(
             grounds.kinds_figure(domain, drawn), width="stretch", alt="Kinds of each term over scenarios"
@@ -129,7 +130,7 @@ def _overview(design: Design, domain: Domain, drawn: list[Scenario]) -> None:
             )
         found = summed(domain, drawn)
         st.html(grounds.spreads_table(found))
-        common.download("the draws", grounds.spreads(found), f"draws-{domain.name}")
+        download("the draws", grounds.spreads(found), f"draws-{domain.name}")
 
 
 def _scenario(design: Design, scenario: Scenario) -> None:
@@ -145,14 +146,14 @@ def _scenario(design: Design, scenario: Scenario) -> None:
     left, right = st.columns([6, 5], gap="large")
     with left:
         st.html(grounds.tables(scenario))
-        common.download("both tables", grounds.tables_rows(scenario), f"tables-{scenario.key[:12]}")
+        download("both tables", grounds.tables_rows(scenario), f"tables-{scenario.key[:12]}")
     with right, st.container(key="ba-beside"):
         plane = figures.utility_plane(grounds.landscape(scenario))
         st.altair_chart(
             plane, width="stretch", alt="The Pareto frontier, reference points, walk-away values"
         )
         st.html(grounds.points_table(scenario))
-        common.download("the points", grounds.points_rows(scenario), f"points-{scenario.key[:12]}")
+        download("the points", grounds.points_rows(scenario), f"points-{scenario.key[:12]}")
 
 
 def _audits(store: Store, design: Design) -> None:
@@ -173,7 +174,7 @@ def _audits(store: Store, design: Design) -> None:
     if found:
         rows = [_audit_row(names[version], audit) for version, audit in found.items()]
         st.html(_audit_table(rows))
-        common.download("the audit", rows, "audit")
+        download("the audit", rows, "audit")
 
 
 def _audit_row(buyer: str, audit: dict[str, Any]) -> dict[str, Any]:

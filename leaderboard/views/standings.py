@@ -14,6 +14,7 @@ from leaderboard.known import anchors
 from leaderboard.tables import board as board_table
 from leaderboard.verdicts import Verdict, to_json, verdicts
 from leaderboard.views import common, filters, head
+from leaderboard.views.downloads import download
 from scenarios.scenario import Role
 
 _ALT = "Scores with 95% intervals, one row an agent; the table below has the same figures"
@@ -42,7 +43,7 @@ def show() -> None:
     _draw(shown)
     versions = {row.player.version for row, _ in lines}
     rows = [row for row in to_json(found, said, marks) if row["version"] in versions]
-    common.download("the board", rows, f"board-{stored.design.hash}")
+    download("the board", rows, f"board-{stored.design.hash}")
     if choice.panel == "open":
         st.caption(wording.conduct_title(found))
         st.html(board_table.conduct_table(found, lines))

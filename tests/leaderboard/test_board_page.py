@@ -147,7 +147,7 @@ def test_nothing_on_the_page_writes(opened, path):
 def test_the_same_board_is_downloaded(opened, results, monkeypatch):
     offered = {}
     monkeypatch.setattr(
-        "leaderboard.views.common.st.download_button",
+        "leaderboard.views.downloads.st.download_button",
         lambda label, data, name, *rest, **more: offered.update({name: data}),
     )
     opened(kind="trained")

@@ -160,11 +160,11 @@ def test_an_empty_list_says_what_to_do(opened):
 
 
 def test_all_that_the_filters_let_through_is_downloaded(path, monkeypatch):
-    from leaderboard.views import common, matches
+    from leaderboard.views import matches
 
     monkeypatch.setenv("ARENA_DB", str(path))
     rows = []
-    monkeypatch.setattr(common, "download", lambda label, given, name: rows.extend(given()))
+    monkeypatch.setattr(matches, "download", lambda label, given, name: rows.extend(given()))
     with Store.open(str(path)) as store:
         design = store.design().design
         names = {role: design.names(role) for role in Role}

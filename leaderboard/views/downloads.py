@@ -1,0 +1,57 @@
+"""The buttons under a table that download it."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+Table = Sequence[Mapping[str, Any]]
+
+
+def download(label: str, rows: Table | Callable[[], Table], name: str) -> None:
+    """Put buttons under a table that download `rows` as CSV and as JSON, in files called `name`.
+
+    `label` says what the rows are, as ``the board``. Nested values stand in the CSV as JSON. A function
+    that returns the rows is called on a click only: for what takes a while to gather.
+    """
+    if not rows:
+        return
+    with st.container(horizontal=True, gap="small"):
+        for kind, written, mime in (("csv", _csv, "text/csv"), ("json", _json, "application/json")):
+            st.download_button(
+                kind.upper(),
+                partial(_later, written, rows) if callable(rows) else written(rows),
+                f"{name}.{kind}",
+                mime,
+                key=f"download {name}.{kind}",
+                help=f"Download {label} as {kind.upper()}",
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+            )
+
+
+def _later(written: Callable[[Table], str], rows: Callable[[], Table]) -> str:
+    return written(rows())
+
+
+def _json(rows: Table) -> str:
+    return json.dumps(list(rows), indent=1, ensure_ascii=False)
+
+
+def _csv(rows: Table) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(dict.fromkeys(field for row in rows for field in row)))
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(
+            {
+                field: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+                for field, value in row.items()
+            }
+        )
+    return out.getvalue()
