@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from arena.design import Design, Player
-from arena.results import Results, Seen
-from leaderboard.inference.cells import BoolArray, CellTable, tabulate
+from arena.results import BoolArray, IntArray, Results, Seen
+from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.ranks import RankInterval, rank_intervals
 from leaderboard.inference.statistic import (
     Cells,
     Estimate,
-    IntArray,
     bounds,
     buyer_weights,
     complete_weights,

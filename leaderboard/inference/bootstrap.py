@@ -17,7 +17,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.inference.statistic import FEWEST_CLUSTERS, LEVEL, Cells, FloatArray, IntArray
+from arena.results import FloatArray, IntArray
+from leaderboard.inference.statistic import FEWEST_CLUSTERS, LEVEL, Cells
 
 DRAWS = 10_000
 _SEED = 20_261_005

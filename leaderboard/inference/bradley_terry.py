@@ -29,9 +29,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, stdtrit
 
 from arena.errors import UserError
-from arena.results import Results
-from leaderboard.inference.cells import NO_MATCH, BoolArray, CellTable, tabulate
-from leaderboard.inference.statistic import LEVEL, FloatArray, IntArray, approximate, too_few
+from arena.results import BoolArray, FloatArray, IntArray, Results
+from leaderboard.inference.cells import NO_MATCH, CellTable, tabulate
+from leaderboard.inference.statistic import LEVEL, approximate, too_few
 from scenarios.scenario import Role
 
 RATING_SCALE, RATING_CENTRE = 400, 1000

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.results import Results
-from leaderboard.inference.statistic import Cells, FloatArray, IntArray
+from arena.results import BoolArray, FloatArray, IntArray, Results
+from leaderboard.inference.statistic import Cells
 from scenarios.scenario import Role
 
-BoolArray = NDArray[np.bool_]
 NO_MATCH = -1
 
 

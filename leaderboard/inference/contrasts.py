@@ -16,16 +16,16 @@ import numpy as np
 
 from arena.analysis import Analysis, Contrast
 from arena.errors import UserError
-from arena.results import Results, Seen
+from arena.naming import Names
+from arena.results import BoolArray, FloatArray, Results, Seen
 from leaderboard.inference import power
 from leaderboard.inference.bootstrap import bootstrap_intervals
-from leaderboard.inference.cells import BoolArray, CellTable, tabulate
+from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.holm import holm
 from leaderboard.inference.statistic import (
     ALPHA,
     Cells,
     Estimate,
-    FloatArray,
     buyer_weights,
     estimate,
     score_weights,
@@ -169,7 +169,8 @@ def pair(results: Results, name_a: str, name_b: str, role: Role = Role.SELLER) -
 
     Raises UserError for a name that the design does not have, and for one agent against itself.
     """
-    a, b = (version_of(results, name, role) for name in (name_a, name_b))
+    names = _names(results, role)
+    a, b = names.find(name_a), names.find(name_b)
     if a == b:
         raise UserError(f"{name_a} against itself is no contrast: name two different {role.value}s")
     return compare(results, Contrast(plus=(a,), minus=(b,)), role)
@@ -182,9 +183,8 @@ def gains(
 
     Over one base it is the contrast of the agents alone. Raises UserError where nothing is left of it.
     """
-    (a, base_a), (b, base_b) = (
-        [version_of(results, name, role) for name in names] for names in (first, second)
-    )
+    names = _names(results, role)
+    (a, base_a), (b, base_b) = (map(names.find, gain) for gain in (first, second))
     plus, minus = Counter((a, base_b)), Counter((base_a, b))
     kept, taken = (tuple((one - other).elements()) for one, other in ((plus, minus), (minus, plus)))
     if not kept:
@@ -192,20 +192,9 @@ def gains(
     return compare(results, Contrast(plus=kept, minus=taken), role)
 
 
-def version_of(results: Results, name: str, role: Role = Role.SELLER) -> str:
-    """Return the version that a name means on one side of the design. Raises UserError."""
-    names = results.design.names(role)
-    plain, _, prefix = name.partition("@")
-    found = [version for version, called in names.items() if called == name] or [
-        version
-        for version, called in names.items()
-        if called.partition("@")[0] == plain and version.startswith(prefix.lower())
-    ]
-    if len(found) == 1:
-        return found[0]
-    there = ", ".join(names.values())
-    how = f"no {role.value}" if not found else f"more than one {role.value}"
-    raise UserError(f"{how} is called {name} here; there are: {there}")
+def _names(results: Results, role: Role) -> Names:
+    design = results.design
+    return Names(design.sellers if role is Role.SELLER else design.buyers, role.value)
 
 
 @dataclass(frozen=True)

@@ -25,18 +25,11 @@ import numpy as np
 
 from arena.analysis import Analysis
 from arena.design import Design
-from arena.results import Results
-from leaderboard.inference.cells import BoolArray, CellTable, tabulate
+from arena.results import BoolArray, FloatArray, Results
+from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.rates import Rate, beta_interval, rate
 from leaderboard.inference.splits import ArmSplit, splits
-from leaderboard.inference.statistic import (
-    FEWEST_CLUSTERS,
-    Cells,
-    Estimate,
-    FloatArray,
-    estimate,
-    score_weights,
-)
+from leaderboard.inference.statistic import FEWEST_CLUSTERS, Cells, Estimate, estimate, score_weights
 from scenarios.scenario import SCALE, Role
 
 LEAK, OPENER, ALARM, BASE = "action leak", "opener", "pooling alarm", "no worse than base"

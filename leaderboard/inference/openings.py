@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from arena.measures import NONE
-from arena.results import Results, Side
-from leaderboard.inference.cells import BoolArray, CellTable, tabulate
+from arena.results import BoolArray, Results, Side
+from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.rates import Rate, mean, rate
 from leaderboard.inference.statistic import Estimate
 from scenarios.scenario import SCALE, Role

@@ -18,7 +18,8 @@ from math import ceil
 import numpy as np
 from scipy.special import stdtrit
 
-from leaderboard.inference.statistic import LEVEL, Cells, FloatArray, IntArray, estimate
+from arena.results import FloatArray, IntArray
+from leaderboard.inference.statistic import LEVEL, Cells, estimate
 
 POWER = 0.8
 WORTH = 10

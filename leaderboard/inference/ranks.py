@@ -16,8 +16,9 @@ from itertools import combinations
 import numpy as np
 from scipy.special import stdtrit
 
+from arena.results import FloatArray
 from leaderboard.inference.cells import CellTable
-from leaderboard.inference.statistic import LEVEL, Estimate, FloatArray, estimate
+from leaderboard.inference.statistic import LEVEL, Estimate, estimate
 
 DRAWS = 10_000
 _CHUNK = 1_000

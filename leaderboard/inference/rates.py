@@ -20,19 +20,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv, stdtrit
 
-from leaderboard.inference.statistic import (
-    LEVEL,
-    Cells,
-    Estimate,
-    FloatArray,
-    IntArray,
-    approximate,
-    estimate,
-    too_few,
-)
+from arena.results import BoolArray, FloatArray, IntArray
+from leaderboard.inference.statistic import LEVEL, Cells, Estimate, approximate, estimate, too_few
 
 
 @dataclass(frozen=True)
@@ -60,9 +51,7 @@ class Rate:
         return asdict(self)
 
 
-def rate(
-    hits: Cells, chances_M: FloatArray | None = None, in_score_D: NDArray[np.bool_] | None = None
-) -> Rate:
+def rate(hits: Cells, chances_M: FloatArray | None = None, in_score_D: BoolArray | None = None) -> Rate:
     """Return the share of chances that were hits.
 
     `hits.y_M` counts hits match by match and `chances_M` what they are out of (None: one a match), over
@@ -100,7 +89,7 @@ def beta_interval(share: float, n_eff: float, level: float = LEVEL) -> tuple[flo
     return low, high
 
 
-def mean(cells: Cells, in_score_D: NDArray[np.bool_] | None = None) -> Estimate:
+def mean(cells: Cells, in_score_D: BoolArray | None = None) -> Estimate:
     """Return the plain mean over matches, with the clustered error of :func:`estimate`.
 
     For amounts that only some matches have, which may miss whole buyers or domains: every match weighs

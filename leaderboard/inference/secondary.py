@@ -23,18 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.measures import FAULTS
-from arena.results import Results
+from arena.results import BoolArray, FloatArray, Results
 from leaderboard.inference import rates
-from leaderboard.inference.cells import BoolArray, CellTable, tabulate
+from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.rates import Rate
-from leaderboard.inference.statistic import (
-    Cells,
-    Estimate,
-    FloatArray,
-    complete_weights,
-    estimate,
-    score_weights,
-)
+from leaderboard.inference.statistic import Cells, Estimate, complete_weights, estimate, score_weights
 from leaderboard.inference.value import advantage, welfare
 from scenarios.scenario import SCALE, Role
 

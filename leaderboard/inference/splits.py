@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from arena.analysis import Analysis
-from arena.results import Results
+from arena.results import FloatArray, Results
 from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.holm import holm
 from leaderboard.inference.statistic import (
@@ -32,7 +32,6 @@ from leaderboard.inference.statistic import (
     FEWEST_CLUSTERS,
     Cells,
     Estimate,
-    FloatArray,
     buyer_weights,
     estimate,
     score_weights,

@@ -19,11 +19,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from arena.results import BoolArray, FloatArray, IntArray
 
 LEVEL = 0.95
 ALPHA = 1 - LEVEL
@@ -62,10 +60,10 @@ class Cells:
     cluster_M: IntArray
     """The scenario, 0 or more. It belongs to one domain; a missing label is an error, never a cluster
     of one."""
-    seller_opens_M: NDArray[np.bool_] | None = None
+    seller_opens_M: BoolArray | None = None
     """Who has the first turn, where a scenario may be played both ways; no score depends on it."""
 
-    def where(self, kept_M: NDArray[np.bool_]) -> "Cells":
+    def where(self, kept_M: BoolArray) -> "Cells":
         """Return the marked cells."""
         opens_M = None if self.seller_opens_M is None else self.seller_opens_M[kept_M]
         y_M, buyer_M, domain_M = self.y_M[kept_M], self.buyer_M[kept_M], self.domain_M[kept_M]
@@ -143,21 +141,21 @@ class Estimate:
         }
 
 
-def score_weights(buyers: int, in_score_D: NDArray[np.bool_]) -> FloatArray:
+def score_weights(buyers: int, in_score_D: BoolArray) -> FloatArray:
     """Return the weights, shape (B, D), of a mean over buyers of the mean over the marked domains."""
     domains = int(in_score_D.sum())
     weight_D = in_score_D / max(domains, 1)
     return np.tile(weight_D / buyers, (buyers, 1))
 
 
-def buyer_weights(buyer: int, buyers: int, in_score_D: NDArray[np.bool_]) -> FloatArray:
+def buyer_weights(buyer: int, buyers: int, in_score_D: BoolArray) -> FloatArray:
     """Return the weights, shape (B, D), of the score against one buyer."""
     weight_B_D = score_weights(buyers, in_score_D) * buyers
     weight_B_D[np.arange(buyers) != buyer] = 0
     return weight_B_D
 
 
-def complete_weights(cells: Cells, buyers: int, in_score_D: NDArray[np.bool_]) -> FloatArray:
+def complete_weights(cells: Cells, buyers: int, in_score_D: BoolArray) -> FloatArray:
     """Return the weights, shape (B, D), of the score over those buyers who have a cell in every domain.
 
     For scores over a part of the cells, which may leave a buyer without any in some domain. All 0 where

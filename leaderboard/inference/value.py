@@ -21,20 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from arena.declaration import Side
 from arena.design import Design
 from arena.errors import UserError
 from arena.measures import KINDS
-from arena.results import Results
-from leaderboard.inference.cells import BoolArray, CellTable, tabulate
-from leaderboard.inference.statistic import (
-    LEVEL,
-    Estimate,
-    FloatArray,
-    IntArray,
-    estimate,
-    score_weights,
-)
+from arena.naming import Names
+from arena.results import BoolArray, FloatArray, IntArray, Results
+from leaderboard.inference.cells import CellTable, tabulate
+from leaderboard.inference.statistic import LEVEL, Estimate, estimate, score_weights
 from scenarios.scenario import SCALE, Role
 
 FORFEITS = "forfeits avoided"
@@ -198,7 +191,7 @@ def share(part: Estimate, whole: Estimate) -> Share | None:
 
 def _places(design: Design, a: str, b: str) -> tuple[int, int]:
     """Return where the sellers that two names mean stand in the design."""
-    sellers = Side(design.sellers, "seller")
+    sellers = Names(design.sellers, "seller")
     found = [sellers.find(name) for name in (a, b)]
     if found[0] == found[1]:
         raise UserError(f"{a} and {b} are the same seller: name two that differ")

@@ -14,8 +14,7 @@ import numpy as np
 from arena.analysis import Analysis, Contrast
 from arena.design import Design, DesignDomain, Player
 from arena.measures import DTYPE
-from arena.results import Results
-from leaderboard.inference.statistic import FloatArray
+from arena.results import FloatArray, Results
 from scenarios.canonical import digest
 
 

@@ -25,14 +25,14 @@ import numpy as np
 from scipy import stats
 
 from arena.analysis import Analysis
-from arena.results import Results
+from arena.results import FloatArray, Results
 from leaderboard.inference import bootstrap
 from leaderboard.inference.bootstrap import bootstrap_intervals
 from leaderboard.inference.cells import tabulate
 from leaderboard.inference.holm import holm
 from leaderboard.inference.ranks import ranked
 from leaderboard.inference.splits import splits
-from leaderboard.inference.statistic import FloatArray, estimate, score_weights
+from leaderboard.inference.statistic import estimate, score_weights
 from scenarios.scenario import Role
 from tests.leaderboard.synthetic import design, play_all
 
