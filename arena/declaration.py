@@ -1,7 +1,6 @@
 """What a user declares before play, by names, and the analysis that it means for a line-up."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from arena.analysis import Analysis, Contrast, Guards, Interval, Share
 from arena.design import Player
 from arena.errors import UserError, mistakes
+from arena.naming import Names
 from arena.store import Registration
 
 _SIGN = "[-\u2212\u2013]"
@@ -35,36 +35,7 @@ class Declaration(BaseModel):
     interval: Interval = "t"
 
 
-class Side:
-    """The agents on one side of a line-up, found as people name them."""
-
-    def __init__(self, players: Sequence[Player], called: str) -> None:
-        """Look among `players`, one of whom is `called` a seller, a buyer, an agent."""
-        self.players, self._called = players, called
-
-    def fitting(self, text: str) -> list[Player]:
-        """Return whom `text` can mean: a name, ``name@version`` (or how it starts), or a version."""
-        text = unicodedata.normalize("NFC", text.strip())
-        name, _, prefix = text.partition("@")
-        return [player for player in self.players if player.version == text] or [
-            player
-            for player in self.players
-            if player.name == name and player.version.startswith(prefix.lower())
-        ]
-
-    def find(self, text: str) -> str:
-        """Return the version that `text` means. Raises UserError for none here, or several."""
-        found = self.fitting(text)
-        if len(found) == 1:
-            return found[0].version
-        if found:
-            them = " or ".join(player.full_name for player in found)
-            raise UserError(f"{text.strip()} stands for {len(found)} versions here: write {them}")
-        there = ", ".join(player.name for player in self.players)
-        raise UserError(f"no {self._called} is called {text.strip()} here; there are: {there}")
-
-
-def contrast_from(text: str, sellers: Side) -> Contrast:
+def contrast_from(text: str, sellers: Names) -> Contrast:
     """Return the contrast that `text` states, in the form ``a - b`` or ``(a1 - base1) - (a2 - base2)``.
 
     Names may hold hyphens, spaces and brackets: what counts is that every operand names a seller. A
@@ -81,7 +52,7 @@ def contrast_from(text: str, sellers: Side) -> Contrast:
     return next(iter(readings.values()))
 
 
-def _readings(text: str, sellers: Side) -> Iterator[Contrast]:
+def _readings(text: str, sellers: Names) -> Iterator[Contrast]:
     for plus, minus in _differences(text, sellers):
         yield _cancelled(text, [plus], [minus])
     if text.startswith("(") and text.endswith(")"):
@@ -92,7 +63,7 @@ def _readings(text: str, sellers: Side) -> Iterator[Contrast]:
                     yield _cancelled(text, [arm, other_base], [base, other])
 
 
-def _differences(text: str, sellers: Side) -> Iterator[tuple[str, str]]:
+def _differences(text: str, sellers: Names) -> Iterator[tuple[str, str]]:
     for minus in _MINUS.finditer(text):
         sides = sellers.fitting(text[: minus.start()]), sellers.fitting(text[minus.end() :])
         if len(sides[0]) == len(sides[1]) == 1:
@@ -109,7 +80,7 @@ def _cancelled(text: str, plus: list[str], minus: list[str]) -> Contrast:
     )
 
 
-def _why_not(text: str, sellers: Side) -> str:
+def _why_not(text: str, sellers: Names) -> str:
     parts = [part.strip().strip("()").strip() for part in _MINUS.split(text)]
     if len(parts) in (2, 4):
         for part in parts:
@@ -134,7 +105,7 @@ def analysis_of(
     (beside ``buyers``, the names of whom they were trained against). Raises UserError where a name means
     nobody here.
     """
-    arms, table = Side(sellers, "seller"), Side(buyers, "buyer")
+    arms, table = Names(sellers, "seller"), Names(buyers, "buyer")
     notes: list[str] = []
     if declared.bases is None:
         bases = dict(_known_bases(arms, agents, notes))
@@ -162,7 +133,7 @@ def analysis_of(
 
 
 def _known_bases(
-    sellers: Side, agents: Mapping[str, Registration], notes: list[str]
+    sellers: Names, agents: Mapping[str, Registration], notes: list[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield every seller whose profile names another seller as its base, with that base."""
     for player in sellers.players:
@@ -176,7 +147,7 @@ def _known_bases(
 
 
 def _contrasts(
-    declared: Sequence[str | Contrast] | None, bases: Mapping[str, str], sellers: Side
+    declared: Sequence[str | Contrast] | None, bases: Mapping[str, str], sellers: Names
 ) -> Iterator[Contrast]:
     if declared is None:
         yield from Analysis(bases=dict(bases)).gains().values()
@@ -190,12 +161,12 @@ def _contrasts(
 
 
 def _families(
-    declared: Mapping[str, str] | None, sides: Sequence[Side], agents: Mapping[str, Registration]
+    declared: Mapping[str, str] | None, sides: Sequence[Names], agents: Mapping[str, Registration]
 ) -> dict[str, str]:
     """Return the families of the players, by version: as declared, or as their profiles say."""
     players = [player for side in sides for player in side.players]
     if declared is not None:
-        everyone = Side(list({p.version: p for p in players}.values()), "agent")
+        everyone = Names(list({p.version: p for p in players}.values()), "agent")
         return {everyone.find(name): family for name, family in declared.items()}
     known = {player.version: agents[player.version].profile.family for player in players}
     return {version: family for version, family in known.items() if family is not None}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from arena.errors import UserError
+from arena.naming import meant
 from scenarios.scenario import Role
 
 if TYPE_CHECKING:
@@ -44,20 +45,17 @@ class Naming:
         return names
 
     def versions(self, role: Role, names: Sequence[str]) -> list[str]:
-        """Return the versions that names (or ``name@version`` prefixes) mean on one side.
+        """Return the versions that names mean on one side, as :func:`arena.naming.meant` reads them.
 
         Raises UserError for a name that nobody there has.
         """
         found: list[str] = []
+        side = self._sides[role]
+        plain = {version: called.partition("@")[0] for version, called in side.items()}
         for text in names:
-            name, _, prefix = text.partition("@")
-            fitting = [
-                version
-                for version, called in self._sides[role].items()
-                if called.partition("@")[0] == name and version.startswith(prefix.lower())
-            ]
+            fitting = meant(text, plain)
             if not fitting:
-                there = ", ".join(self._sides[role].values())
+                there = ", ".join(side.values())
                 raise UserError(f"no {role.value} is called {text} here; there are: {there}")
             found += fitting
         return found

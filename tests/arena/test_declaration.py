@@ -7,9 +7,10 @@ import pytest
 from agents.scripted import spec_of
 from agents.spec import Connection, Profile
 from arena.analysis import Analysis, Contrast, Guards
-from arena.declaration import Declaration, Side, analysis_of, contrast_from
+from arena.declaration import Declaration, analysis_of, contrast_from
 from arena.design import Player
 from arena.errors import UserError
+from arena.naming import Names, meant
 from arena.store import Registration
 
 NAMES = ("gemma-2b - tuned", "gemma-2b", "tuned", "b (old)", "a", "base-a", "twin@111", "twin@122")
@@ -21,7 +22,7 @@ def player(text: str) -> Player:
     return Player(name=name, version=version or f"version of {name}", deterministic=True)
 
 
-SELLERS = Side([player(name) for name in NAMES], "seller")
+SELLERS = Names([player(name) for name in NAMES], "seller")
 
 
 def v(*names: str) -> tuple[str, ...]:
@@ -74,7 +75,7 @@ def test_what_is_no_contrast_is_told(text: str, why: str) -> None:
 
 
 def test_a_contrast_that_can_be_read_in_two_ways_is_refused() -> None:
-    both = Side([player(name) for name in ("a", "b", "a - b", "b - a")], "seller")
+    both = Names([player(name) for name in ("a", "b", "a - b", "b - a")], "seller")
     with pytest.raises(UserError, match="read in two ways"):
         contrast_from("a - b - a", both)
 
@@ -163,3 +164,11 @@ def test_what_cannot_be_declared_is_told(declared: dict[str, Any], why: str) -> 
     with pytest.raises(UserError) as told:
         analysis(**declared)
     assert why in str(told.value)
+
+
+def test_a_name_means_the_same_composed_or_not_and_a_version_names_itself() -> None:
+    names = {"111aa": "Zo\u00eb", "122bb": "Zo\u00eb", "3": "b"}
+    assert meant(" Zoe\u0308 ", names) == ["111aa", "122bb"]
+    assert meant("Zoe\u0308@12", names) == ["122bb"]
+    assert meant("111aa", names) == ["111aa"]
+    assert meant("111", names) == []

@@ -307,7 +307,7 @@ def test_versions_of_one_name_are_told_apart():
     found = pair(twice, "a@1f", "a@2")
     assert found.label == "a@1f - a@2e"
     assert found.estimate.value == pair(results, "a", "b").estimate.value
-    with pytest.raises(UserError, match="more than one seller is called a here; there are: a@1f, a@2e"):
+    with pytest.raises(UserError, match="a stands for 2 versions here: write a@1f or a@2e"):
         pair(twice, "a", "b")
     with pytest.raises(UserError, match="no seller of version q"):
         compare(twice, Contrast(plus=("q",), minus=("b",)))
