@@ -1,19 +1,19 @@
-"""The main job on a real language model: SmolLM2 through the command line, from register to show."""
+"""The main job on a language model through the command line, from register to show: on a scripted
+server, and slowly on SmolLM2."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from arena.cli import app
+from tests.agents.language_model.scripted_api import chat, scripted_api
 from tests.served import MODEL, smollm2
 
 __all__ = ["smollm2"]
-
-pytestmark = pytest.mark.llm
 
 SHED = """\
 name: shed
@@ -34,14 +34,20 @@ ACTIONS = {"propose", "accept", "walk_away", "talk"}
 class Arena:
     """The command line, in a folder and with a database of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(folder)
+        monkeypatch.delenv("ARENA_DB", raising=False)
+        (folder / "shed.yaml").write_text(SHED)
 
     def __call__(self, *arguments: str) -> str:
-        command = [Path(sys.executable).parent / "arena", *arguments, "--db", "llm.db"]
-        done = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{arguments}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        done = CliRunner().invoke(app, [*arguments, "--db", "llm.db"])
+        assert done.exit_code == 0, f"{arguments}\n{done.output[-4000:]}\n{done.exception}"
         return done.stdout
+
+
+@pytest.fixture
+def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Arena:
+    return Arena(tmp_path, monkeypatch)
 
 
 def play(arena: Arena, address: str, domain: str, buyers: str, *more: str) -> dict[str, Any]:
@@ -124,19 +130,28 @@ def report(
     print(f"score {row['score']}, interval {row['low']} to {row['high']}, df {row['df']}")
 
 
-def test_a_handful_of_matches(smollm2: str, tmp_path: Path) -> None:
-    (tmp_path / "shed.yaml").write_text(SHED)
-    arena = Arena(tmp_path)
+def test_a_scripted_server(arena: Arena) -> None:
+    answer = {"action": "walk_away", "message": "No.", "reasoning": "Too little."}
+    with scripted_api() as api:
+        api.answers = [chat("no json here"), *[chat(json.dumps(answer))] * 9]
+        figures = play(arena, api.address, "shed.yaml", "conceder", "--scenarios", "1")
+    assert figures["planned"] == 2
+    check_record(arena, figures, {"conceder"})
+
+
+@pytest.mark.slow
+@pytest.mark.llm
+def test_a_handful_of_matches(smollm2: str, arena: Arena) -> None:
     figures = play(arena, smollm2, "shed.yaml", "conceder", "--scenarios", "1")
     assert figures["planned"] == 2
     check_record(arena, figures, {"conceder"})
 
 
 @pytest.mark.slow
+@pytest.mark.llm
 @pytest.mark.timeout(3600)
-def test_two_dozen_matches_of_a_bundled_domain(smollm2: str, tmp_path: Path) -> None:
+def test_two_dozen_matches_of_a_bundled_domain(smollm2: str, arena: Arena) -> None:
     buyers = "boulware,conceder,logroller"
-    arena = Arena(tmp_path)
     figures = play(arena, smollm2, "road_freight", buyers, "--scenarios", "6")
     assert figures["planned"] == 24
     row = check_record(arena, figures, set(buyers.split(",")))

@@ -18,9 +18,10 @@ from tests.served import MODEL
 pytestmark = pytest.mark.llm
 
 
-def test_constrained_answers_of_a_real_model_parse(smollm2: str) -> None:
+def test_a_constrained_answer_of_a_real_model_parses(smollm2: str) -> None:
+    """Of three answers the first that is not cut off; what is cut off is told from what is not."""
     brief = briefs(FLAT, SCENARIO, Rules(turns=2))[Role.SELLER]
-    connection, parsed = Connection(api_base=smollm2), 0
+    connection = Connection(api_base=smollm2)
     for seed in range(3):
         spec = model_spec(MODEL, {"temperature": 0.7, "seed": seed, "max_tokens": 240}, structured=True)
         answer = asyncio.run(
@@ -34,5 +35,6 @@ def test_constrained_answers_of_a_real_model_parse(smollm2: str) -> None:
         assert answer.fault is None or answer.usage.output_tokens == 240
         whole = isinstance(parse(answer.text), Answer)
         assert whole == (answer.fault is None)
-        parsed += whole
-    assert parsed >= 1
+        if whole:
+            return
+    pytest.fail("every answer was cut off")
