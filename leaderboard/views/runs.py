@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from arena.store import Registration, StoredDesign, TrainingRun
-from leaderboard import dialogue, markup, wording
+from leaderboard import dialogue, markup, training, wording
 from leaderboard.figures import runs as curves
 from leaderboard.views import common, controls, following
 from leaderboard.views.downloads import download
@@ -39,7 +39,7 @@ def show() -> None:
     names = list(runs)[:TOGETHER] if chosen == ALL else [chosen]
     steps = {name: store.training_steps(name) for name in names}
     agents, designs = store.registrations(), store.designs()
-    found = {name: curves.checkpoints(name, agents) for name in names}
+    found = {name: training.checkpoints(name, agents) for name in names}
     st.html(dialogue.STYLE)
     for name in names:
         st.html(_facts(runs[name], steps[name], names.index(name), len(names) > 1))
@@ -53,7 +53,7 @@ def _all_label(count: int) -> str:
     return f"the newest {TOGETHER} together" if count > TOGETHER else "all together"
 
 
-def _facts(run: TrainingRun, steps: curves.Steps, place: int, several: bool) -> str:
+def _facts(run: TrainingRun, steps: training.Steps, place: int, several: bool) -> str:
     colour = curves.colour(place)
     sample = f'<span style="color:{colour}">▬</span> ' if several else ""
     ended = f", ended {wording.when(run.ended_at)}" if run.ended_at else ""
@@ -64,10 +64,10 @@ def _facts(run: TrainingRun, steps: curves.Steps, place: int, several: bool) -> 
 
 
 def _curves(
-    steps: Mapping[str, curves.Steps], found: Mapping[str, list[tuple[int, Registration]]]
+    steps: Mapping[str, training.Steps], found: Mapping[str, list[tuple[int, Registration]]]
 ) -> None:
     """Draw one small chart a metric; of a single run the checkpoints are marked."""
-    names = curves.metrics(steps)
+    names = training.metrics(steps)
     if not names:
         st.info("No step is stored yet: the curves appear with the first one.")
         return
@@ -79,7 +79,7 @@ def _curves(
             with column:
                 figure = curves.curve(metric, steps, marks)
                 st.altair_chart(figure, width="stretch", alt=f"{metric} against the step")
-    download("all steps", curves.rows(steps), "training-steps")
+    download("all steps", training.rows(steps), "training-steps")
 
 
 def _checkpoints(
@@ -100,7 +100,7 @@ def _checkpoints(
         links = [
             markup.link(f"{name} on {key}", "board", design=key)
             + f' <span class="soft">{_matches_link(key, agent)}</span>'
-            for key, name in curves.boards(agent.spec.version, designs)
+            for key, name in training.boards(agent.spec.version, designs)
         ]
         gone = f'<br><span class="soft">withdrawn: {markup.text(agent.withdrawn_reason)}</span>'
         shown.append(
@@ -131,7 +131,7 @@ def _row(run: str, step: int, agent: Registration, designs: list[StoredDesign]) 
         "base": agent.profile.base,
         "params": agent.profile.params,
         "withdrawn": agent.withdrawn_reason,
-        "designs": [key for key, _ in curves.boards(agent.spec.version, designs)],
+        "designs": [key for key, _ in training.boards(agent.spec.version, designs)],
     }
 
 

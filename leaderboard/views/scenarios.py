@@ -10,7 +10,9 @@ from arena.errors import UserError
 from arena.schedule import indices
 from arena.store import Store
 from leaderboard import dialogue, grounds, markup, wording
-from leaderboard.figures import match as figures
+from leaderboard.figures import grounds as ground_figure
+from leaderboard.figures import match as match_figure
+from leaderboard.tables import grounds as ground_table
 from leaderboard.views import common, controls
 from leaderboard.views.downloads import download
 from scenarios.domain import Domain
@@ -40,7 +42,7 @@ def show() -> None:
     _briefs(domain, entry)
     drawn = _drawn(store, design, entry)
     if not drawn:
-        st.html(grounds.terms_table(domain, []))
+        st.html(ground_table.terms_table(domain, []))
         st.info(
             "The scenarios of this design were drawn by another release of the arena, so this one "
             "cannot draw them again. Each match still holds its own: open one from the list of matches."
@@ -116,20 +118,22 @@ def _overview(design: Design, domain: Domain, drawn: list[Scenario]) -> None:
     )
     left, right = st.columns([6, 5], gap="large")
     with left:
-        st.html(grounds.terms_table(domain, drawn))
+        st.html(ground_table.terms_table(domain, drawn))
         download("the terms", grounds.terms_rows(domain, drawn), f"terms-{domain.name}")
     with right:
         st.altair_chart(
-            grounds.kinds_figure(domain, drawn), width="stretch", alt="Kinds of each term over scenarios"
+            ground_figure.kinds_figure(domain, drawn),
+            width="stretch",
+            alt="Kinds of each term over scenarios",
         )
         for role in Role:
             st.altair_chart(
-                grounds.walk_away_figure(drawn, role),
+                ground_figure.walk_away_figure(drawn, role),
                 width="stretch",
                 alt=f"Distribution of the {role.value}'s walk-away value over scenarios",
             )
         found = summed(domain, drawn)
-        st.html(grounds.spreads_table(found))
+        st.html(ground_table.spreads_table(found))
         download("the draws", grounds.spreads(found), f"draws-{domain.name}")
 
 
@@ -145,14 +149,14 @@ def _scenario(design: Design, scenario: Scenario) -> None:
     )
     left, right = st.columns([6, 5], gap="large")
     with left:
-        st.html(grounds.tables(scenario))
-        download("both tables", grounds.tables_rows(scenario), f"tables-{scenario.key[:12]}")
+        st.html(ground_table.utilities_table(scenario))
+        download("both tables", grounds.utilities_rows(scenario), f"tables-{scenario.key[:12]}")
     with right, st.container(key="ba-beside"):
-        plane = figures.utility_plane(grounds.landscape(scenario))
+        plane = match_figure.utility_plane(grounds.landscape(scenario))
         st.altair_chart(
             plane, width="stretch", alt="The Pareto frontier, reference points, walk-away values"
         )
-        st.html(grounds.points_table(scenario))
+        st.html(ground_table.points_table(scenario))
         download("the points", grounds.points_rows(scenario), f"points-{scenario.key[:12]}")
 
 

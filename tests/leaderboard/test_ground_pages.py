@@ -8,7 +8,8 @@ import pytest
 from agents.spec import Connection, Profile
 from arena.record import utc_now
 from arena.store import Filter, Registration, Store
-from leaderboard import grounds
+from leaderboard import grounds, training
+from leaderboard.figures import grounds as ground_figure
 from leaderboard.figures import runs as curves
 from leaderboard.figures.match import utility_plane
 from scenarios.catalogue import bundled
@@ -104,7 +105,7 @@ def test_terms_and_tables_add_up():
     for row in grounds.terms_rows(domain, drawn):
         assert sum(row[kind.value] for kind in Kind) == len(drawn)
     best: dict[tuple[str, str], float] = {}
-    for row in grounds.tables_rows(drawn[0]):
+    for row in grounds.utilities_rows(drawn[0]):
         for side in ("seller", "buyer"):
             best[row["term"], side] = max(best.get((row["term"], side), 0.0), row[side])
     for side in ("seller", "buyer"):
@@ -119,9 +120,9 @@ def test_terms_and_tables_add_up():
 def test_the_figures_of_the_ground_hold_every_scenario_and_point():
     domain = bundled()["car_sale"]
     drawn = [draw(domain, Split.EVAL, index) for index in range(6)]
-    (rows,) = grounds.kinds_figure(domain, drawn).to_dict()["datasets"].values()
+    (rows,) = ground_figure.kinds_figure(domain, drawn).to_dict()["datasets"].values()
     assert sum(row["scenarios"] for row in rows) == len(drawn) * len(domain.terms)
-    (rows,) = grounds.walk_away_figure(drawn, Role.SELLER).to_dict()["datasets"].values()
+    (rows,) = ground_figure.walk_away_figure(drawn, Role.SELLER).to_dict()["datasets"].values()
     assert [row["value"] for row in rows] == [scenario.seller.walk_away for scenario in drawn]
     plane = utility_plane(grounds.landscape(drawn[0])).to_dict()
     names = {row["name"] for data in plane["datasets"].values() for row in data if "name" in row}
@@ -143,7 +144,7 @@ def test_a_run_is_shown_with_its_curves_and_checkpoints(opened, path):
 def test_curves_show_the_known_metrics_first_and_only_numbers():
     steps = [(1, {"zoo": 1.0, "kl": math.nan, "entropy_mean": 1.0}), (2, {"kl": 2.0, "reward": 1.0})]
     runs = {"a": steps, "b": STEPS}
-    assert curves.metrics(runs) == ["reward", "kl", "entropy_mean", "zoo"]
+    assert training.metrics(runs) == ["reward", "kl", "entropy_mean", "zoo"]
     figure = curves.curve("kl", runs, {2: "saved"}).to_dict()
     rows = [row for data in figure["datasets"].values() for row in data]
     assert {"run": "a", "step": 2, "value": 2.0} in rows
