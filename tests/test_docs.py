@@ -1,16 +1,22 @@
 """Every command that the documentation shows runs, in order, in an empty folder.
 
-Blocks fenced as ``sh`` are run as they stand; commands that install, start a server or take long are
-named below and checked in another way. Everything else in the docs is fenced as ``text`` or ``yaml``.
+Blocks fenced as ``sh`` are run as they stand: a line that only calls `arena` in this process, and what
+needs a shell in one. Commands that install, start a server or take long are named below and checked in
+another way. Everything else in the docs is fenced as ``text`` or ``yaml``.
 """
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from arena.cli import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -19,30 +25,50 @@ FILE = re.compile(r"^```(?:yaml|python) title=(\S+)\n(.*?)^```", re.MULTILINE | 
 NOT_RUN = re.compile(r"^(make |git |arena leaderboard|python3? -m venv|pip install)")
 
 
+SHELL = re.compile(r"[|<>$`;&*]")
+"""Marks of a command that only a shell understands."""
+
+
 def commands(page: Path) -> list[str]:
     """Return the page's shell commands, continuation lines joined."""
     text = "\n".join(BLOCK.findall(page.read_text())).replace("\\\n", " ")
     return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty current folder without a database; modules imported from it are forgotten afterwards."""
+    before = set(sys.modules)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ARENA_DB", raising=False)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_run(page: Path, tmp_path: Path) -> None:
+def test_commands_run(page: Path, here: Path) -> None:
     for name, content in FILE.findall(page.read_text()):
-        (tmp_path / name).write_text(content)
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    environment.pop("ARENA_DB", None)
+        (here / name).write_text(content)
     for command in commands(page):
         if NOT_RUN.match(command):
             continue
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", command],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        if command.startswith("arena ") and not SHELL.search(command):
+            called = CliRunner().invoke(app, shlex.split(command, comments=True)[1:])
+            assert called.exit_code == 0, f"{command}\n{called.output[-4000:]}\n{called.exception}"
+        else:
+            in_a_shell(command)
+
+
+def in_a_shell(command: str) -> None:
+    """Run a command as a user's shell would, in the current folder."""
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
 
 def test_make_targets_in_the_docs_exist() -> None:
