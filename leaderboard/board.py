@@ -7,6 +7,7 @@ import numpy as np
 
 from arena.design import Design, Player
 from arena.results import BoolArray, IntArray, Results, Seen
+from leaderboard.inference import conduct
 from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.ranks import RankInterval, rank_intervals
 from leaderboard.inference.statistic import (
@@ -14,7 +15,6 @@ from leaderboard.inference.statistic import (
     Estimate,
     bounds,
     buyer_weights,
-    complete_weights,
     estimate,
     score_weights,
 )
@@ -156,11 +156,11 @@ def board(results: Results, role: Role = Role.SELLER) -> Board:
 class _Sides:
     """The results as the agents of one role see them: axis A its agents, axis O their opponents."""
 
+    results: Results
     seen: Seen
     table: CellTable
     open_D: BoolArray
     matches_A_D: IntArray
-    deals_A_D: IntArray
     faults_A_D: IntArray
     forfeits_A_D: IntArray
     opponents_forfeits_A_D: IntArray
@@ -179,11 +179,11 @@ def _sides(results: Results, role: Role) -> _Sides:
 
     feasible_M, deal_M = results.feasible_M, results.deal_M
     return _Sides(
+        results=results,
         seen=seen,
         table=tabulate(results, role),
         open_D=results.open_D,
         matches_A_D=count(feasible_M),
-        deals_A_D=count(feasible_M & deal_M),
         faults_A_D=count(feasible_M * seen.own.faults_M),
         forfeits_A_D=count(feasible_M & seen.own.forfeits_M),
         opponents_forfeits_A_D=count(feasible_M & seen.other.forfeits_M),
@@ -196,7 +196,7 @@ def _row(sides: _Sides, arm: int, player: Player) -> Row:
     """Return the row of one agent, not ranked yet."""
     open_D, other = sides.open_D, sides.seen.other
     cells, planned_O_D = sides.table.of(arm), sides.seen.planned_A_O_D[arm]
-    matches, deals = sides.matches_A_D[arm], sides.deals_A_D[arm]
+    matches = sides.matches_A_D[arm]
     same = zip(other.names, other.players, strict=True)
     return Row(
         agent=sides.seen.own.names[arm],
@@ -208,7 +208,7 @@ def _row(sides: _Sides, arm: int, player: Player) -> Row:
         void=int(sides.seen.void_A_O_D[arm].sum()),
         open_missing=int(planned_O_D[:, open_D].sum() - matches[open_D].sum()),
         rank=None,
-        deal_rate=float(deals[open_D].sum() / matches[open_D].sum()) if matches[open_D].any() else None,
+        deal_rate=conduct.deals(sides.results, sides.table, arm, open_D).value,
         bounds=bounds(cells, score_weights(len(other.names), open_D), planned_O_D),
         self_play=frozenset(name for name, other in same if other.version == player.version),
         conduct=_conduct(sides, arm),
@@ -230,17 +230,12 @@ def _panel(cells: Cells, opponents: list[str], in_score_D: BoolArray) -> Panel:
 
 def _conduct(sides: _Sides, arm: int) -> Conduct:
     open_D, against = sides.open_D, len(sides.seen.other.names)
-    weight_O_D = score_weights(against, open_D)
-    opened = {role: sides.table.opened(arm, role) for role in Role}
-    held = sides.table.held(arm)
     return Conduct(
-        by_opener={
-            role: estimate(found, weight_O_D) for role, found in opened.items() if len(found.y_M)
-        },
+        by_opener=conduct.by_opener(sides.table, arm, against, open_D),
         faults=int(sides.faults_A_D[arm][open_D].sum()),
         forfeits=int(sides.forfeits_A_D[arm][open_D].sum()),
         opponents_forfeits=int(sides.opponents_forfeits_A_D[arm][open_D].sum()),
-        held=estimate(held, complete_weights(held, against, open_D)),
+        held=conduct.held(sides.table, arm, against, open_D),
     )
 
 

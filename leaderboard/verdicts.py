@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from arena.analysis import Analysis
 from arena.results import Results
 from leaderboard.board import Board
+from leaderboard.inference import conduct
 from leaderboard.inference.badges import Badge
 from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.contrasts import Comparison, compare_all
 from leaderboard.inference.guards import Guard, GuardResult, guards
-from leaderboard.inference.rates import Rate, mean, rate
+from leaderboard.inference.rates import Rate
 from leaderboard.inference.splits import ArmSplit, splits
 from leaderboard.inference.statistic import Estimate
 from scenarios.scenario import Role
@@ -82,15 +81,11 @@ def gains_over_base(results: Results) -> dict[str, Comparison]:
 
 
 def _conduct(results: Results, table: CellTable, arm: int, role: Role) -> dict[str, Any]:
-    side = list(Role).index(role)
-    open_D = results.open_D
-    measures_M = results.measures_M
-    turns = table.of(arm, measures_M["turns"][:, side])
-    cost = table.of(arm, results.cost_M_R[:, side])
+    open_D, cost_M = results.open_D, results.cost_M_R[:, results.side(role).place]
     return {
-        "deals": rate(table.of(arm, results.deal_M), in_score_D=open_D),
-        "faulty": rate(table.of(arm, measures_M["faulty_turns"][:, side]), turns.y_M, open_D),
-        "cost": mean(cost.where(np.isfinite(cost.y_M)), open_D),
+        "deals": conduct.deals(results, table, arm, open_D),
+        "faulty": conduct.faulty_turns(results, table, arm, role, open_D),
+        "cost": conduct.known_mean(table, arm, cost_M, open_D),
     }
 
 

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from arena.measures import FAULTS
 from arena.results import BoolArray, FloatArray, Results
-from leaderboard.inference import rates
-from leaderboard.inference.cells import CellTable, tabulate
-from leaderboard.inference.rates import Rate
-from leaderboard.inference.statistic import Cells, Estimate, complete_weights, estimate, score_weights
+from leaderboard.inference import conduct
+from leaderboard.inference.cells import tabulate
+from leaderboard.inference.rates import Rate, rate
+from leaderboard.inference.statistic import Estimate, estimate, score_weights
 from leaderboard.inference.value import advantage, welfare
 from scenarios.scenario import SCALE, Role
 
@@ -208,9 +208,11 @@ def _means(
     yield from ((name, counted(found)) for name, found in _scores(columns, arm, in_score_D))
     weight_O_D = score_weights(columns.same_A_O.shape[1], in_score_D)
     for name, amount_M in columns.amounts.items():
-        cells = _known(columns.table.of(arm, amount_M))
-        plain = name in _ONLY_SOME
-        yield name, counted(rates.mean(cells, in_score_D) if plain else estimate(cells, weight_O_D))
+        if name in _ONLY_SOME:
+            found = conduct.known_mean(columns.table, arm, amount_M, in_score_D)
+        else:
+            found = estimate(conduct.known(columns.table.of(arm, amount_M)), weight_O_D)
+        yield name, counted(found)
 
 
 def _scores(columns: _Columns, arm: int, in_score_D: BoolArray) -> Iterator[tuple[str, Estimate]]:
@@ -219,14 +221,10 @@ def _scores(columns: _Columns, arm: int, in_score_D: BoolArray) -> Iterator[tupl
     weight_O_D = score_weights(len(same_O), in_score_D)
     yield "score", estimate(table.of(arm), weight_O_D)
     score_M = np.where(columns.results.deal_M, table.score_M, np.nan)
-    yield "score_over_deals", rates.mean(_known(table.of(arm, score_M)), in_score_D)
-    held = table.held(arm)
-    weight_held_O_D = complete_weights(held, len(same_O), in_score_D)
-    yield "score_without_opponents_forfeits", estimate(held, weight_held_O_D)
-    for role in Role:
-        opened = table.opened(arm, role)
-        if in_score_D[opened.domain_M].any():
-            yield f"score_{role.value}_opens", estimate(opened, weight_O_D)
+    yield "score_over_deals", conduct.known_mean(table, arm, score_M, in_score_D)
+    yield "score_without_opponents_forfeits", conduct.held(table, arm, len(same_O), in_score_D)
+    for role, opened in conduct.by_opener(table, arm, len(same_O), in_score_D).items():
+        yield f"score_{role.value}_opens", opened
     if same_O.any():
         for name, chosen_O in (("without", ~same_O), ("in", same_O)):
             weights = weight_O_D * chosen_O[:, None] * len(same_O) / max(int(chosen_O.sum()), 1)
@@ -234,21 +232,18 @@ def _scores(columns: _Columns, arm: int, in_score_D: BoolArray) -> Iterator[tupl
 
 
 def _rates(columns: _Columns, arm: int, in_score_D: BoolArray) -> dict[str, Rate]:
-    results = columns.results
-    turns_M = results.measures_M["turns"][:, columns.own]
-    faulty_M = results.measures_M["faulty_turns"][:, columns.own]
+    results, table, own = columns.results, columns.table, columns.seen.own
 
-    def of_matches(hits_M: NDArray[np.generic], table: CellTable = columns.table) -> Rate:
-        return rates.rate(table.of(arm, hits_M), in_score_D=in_score_D)
+    def of_matches(hits_M: BoolArray) -> Rate:
+        return rate(table.of(arm, hits_M), in_score_D=in_score_D)
 
-    chances_M = columns.table.of(arm, turns_M).y_M
     return {
-        "deals": of_matches(results.deal_M),
+        "deals": conduct.deals(results, table, arm, in_score_D),
         "below_walk_away": of_matches(columns.below_M),
-        "infeasible_deals": of_matches(results.deal_M, columns.infeasible),
-        "forfeits": of_matches(columns.seen.own.forfeits_M),
+        "infeasible_deals": conduct.deals(results, columns.infeasible, arm, in_score_D),
+        "forfeits": of_matches(own.forfeits_M),
         "opponents_forfeits": of_matches(columns.seen.other.forfeits_M),
-        "faulty_turns": rates.rate(columns.table.of(arm, faulty_M), chances_M, in_score_D),
+        "faulty_turns": conduct.faulty_turns(results, table, arm, own.role, in_score_D),
     }
 
 
@@ -258,8 +253,3 @@ def _faults(columns: _Columns, arm: int, in_score_D: BoolArray) -> dict[str, int
     count_F = results.measures_M["faults"][own_M, columns.own].sum(axis=0, dtype=np.int64)
     found = {fault.value: int(count) for fault, count in zip(FAULTS, count_F, strict=True) if count}
     return dict(sorted(found.items(), key=lambda entry: -entry[1]))
-
-
-def _known(cells: Cells) -> Cells:
-    """Return the cells that have a value."""
-    return cells.where(~np.isnan(cells.y_M))
