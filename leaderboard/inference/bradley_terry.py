@@ -119,23 +119,22 @@ def bradley_terry(results: Results, role: Role = Role.SELLER, held_out: bool = F
     Agents without any match there stand last, without a strength. Raises Disconnected (a UserError and a
     ValueError) naming the groups where agents were not compared, even through others.
     """
-    design = results.design
+    side = results.side(role)
     in_score_D = results.held_D if held_out else results.open_D
     table = tabulate(results, role)
-    names = list(design.names(role).items())
     done_A = np.any((table.match_A_C != NO_MATCH) & in_score_D[table.domain_C], axis=1)
     arms = [int(arm) for arm in np.flatnonzero(done_A)]
     found = [
-        Strength(name, version, None, None, None, 0, 0, 0, 0, False, "no match yet")
-        for (version, name), done in zip(names, done_A, strict=True)
+        Strength(name, player.version, None, None, None, 0, 0, 0, 0, False, "no match yet")
+        for name, player, done in zip(side.names, side.players, done_A, strict=True)
         if not done
     ]
     if arms:
         compared = comparisons(table, arms, in_score_D)
-        _check_connected(win_matrix(compared), [names[arm][1] for arm in arms])
+        _check_connected(win_matrix(compared), [side.names[arm] for arm in arms])
         fitted, counts_O_A = fit(compared), _counts(compared)
         found += [
-            _strength(*names[arm][::-1], place, fitted, counts_O_A[:, place])
+            _strength(side.names[arm], side.players[arm].version, place, fitted, counts_O_A[:, place])
             for place, arm in enumerate(arms)
         ]
     return sorted(found, key=lambda one: (one.strength is None, -(one.strength or 0), one.agent))
@@ -156,8 +155,9 @@ def comparisons(table: CellTable, arms: list[int], in_score_D: BoolArray) -> Com
         other_K, cell_K = np.nonzero(shared_O_C)
         lead_K = score_A_C[arm, cell_K] - score_A_C[arm + 1 + other_K, cell_K]
         pieces.append((np.full(len(cell_K), arm), arm + 1 + other_K, (np.sign(lead_K) + 1) / 2, cell_K))
-    none = np.zeros(0, dtype=np.int64)
-    pieces = pieces or [(none, none, none / 1.0, none)]
+    if not pieces:
+        none = np.zeros(0, dtype=np.int64)
+        pieces = [(none, none, np.zeros(0), none)]
     first_K, second_K, won_K, cell_K = (np.concatenate(column) for column in zip(*pieces, strict=True))
     return Comparisons(
         len(arms), first_K, second_K, won_K, table.cluster_C[cell_K], table.domain_C[cell_K]

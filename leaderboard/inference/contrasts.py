@@ -266,9 +266,7 @@ def _panels(
     for contrast, own, drawn, holm_p in zip(contrasts, cells, bootstrap, adjusted, strict=True):
         whole = estimate(own, weight_B_D)
         t_interval = whole.interval()
-        stale = ground.stale(contrast, in_score_D)
-        why = f"reuses {stale:,} match{'es'[: 2 * (stale != 1)]} from before the design was frozen"
-        why = UNDECLARED if holm_p is None else why if stale else ""
+        why = UNDECLARED if holm_p is None else _reused(ground.stale(contrast, in_score_D))
         found.append(
             Panel(
                 estimate=whole,
@@ -333,6 +331,14 @@ def _comparison(
         replicates=ground.replicates(contrast),
         tests=1 if pooled.adjusted_p is None else len(ground.family),
     )
+
+
+def _reused(stale: int) -> str:
+    """Say that a contrast rests on so many matches from before its declaration, if on any."""
+    if not stale:
+        return ""
+    matches = "1 match" if stale == 1 else f"{stale:,} matches"
+    return f"reuses {matches} from before the design was frozen"
 
 
 def _mde(whole: Estimate) -> float | None:
