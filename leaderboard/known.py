@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 from typing import Any
 
 from agents.scripted import spec_of
 from agents.spec import AgentSpec
 from arena.design import Design
 from arena.store import Registration
+from scenarios.scenario import Role
 
 ANCHORS = ("hardliner", "linear", "random", "accept_first", "walk_away")
 
@@ -76,6 +78,19 @@ def known(
             lineage=entry.profile.lineage if entry else {},
         )
     return found
+
+
+def known_kl(design: Design, lineages: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Return the KL divergence from its base that a seller was registered with (`kl` in its lineage), by
+    its name on the board, where known. `lineages` by version. It is shown beside and decides nothing."""
+    kl = {
+        name: lineages.get(version, {}).get("kl") for version, name in design.names(Role.SELLER).items()
+    }
+    return {
+        name: float(value)
+        for name, value in kl.items()
+        if isinstance(value, int | float) and isfinite(value)
+    }
 
 
 def _kind(spec: AgentSpec | None) -> Kind:

@@ -22,7 +22,7 @@ def guards(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
     from arena.commands.printing import print_json
     from leaderboard import wording
     from leaderboard.inference.guards import guards as judge
-    from leaderboard.inference.guards import known_kl
+    from leaderboard.known import known_kl
 
     with open_store(db) as store:
         plan = store.design(design).design

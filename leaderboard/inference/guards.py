@@ -16,7 +16,7 @@ evidence, and a silent seller gives none. Limits are the design's, or the defaul
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from arena.analysis import Analysis
-from arena.design import Design
 from arena.results import BoolArray, FloatArray, Results
 from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.rates import Rate, beta_interval, rate
@@ -92,19 +91,6 @@ def guards(results: Results, found: Sequence[ArmSplit] | None = None) -> dict[st
             _no_worse(frame, arm, base),
         )
     return judged
-
-
-def known_kl(design: Design, lineages: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    """Return the KL divergence from its base that a seller was registered with (`kl` in its lineage), by
-    its name on the board, where known. `lineages` by version. It is shown beside and decides nothing."""
-    kl = {
-        name: lineages.get(version, {}).get("kl") for version, name in design.names(Role.SELLER).items()
-    }
-    return {
-        name: float(value)
-        for name, value in kl.items()
-        if isinstance(value, int | float) and np.isfinite(value)
-    }
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 By match, with u a side's score, r its walk-away value and j over both sides:
 
-- advantage (u - r) / (1 - r), and welfare, the mean of both sides' utilities or advantages: see
-  :mod:`leaderboard.inference.value`;
+- advantage (u - r) / (1 - r), and welfare, the mean of both sides' utilities or advantages;
 - surplus share (u - r) / sum_j (u_j - r_j); undefined where that sum is not above 0, as without a deal;
 - surplus efficiency sum_j (u_j - r_j) over its maximum over packages that are individually rational for
   both; undefined where that is 0. Without a deal 0, and below 0 where a side forfeits;
@@ -28,7 +27,6 @@ from leaderboard.inference import conduct
 from leaderboard.inference.cells import tabulate
 from leaderboard.inference.rates import Rate, rate
 from leaderboard.inference.statistic import Estimate, estimate, score_weights
-from leaderboard.inference.value import advantage, welfare
 from scenarios.scenario import SCALE, Role
 
 
@@ -179,6 +177,28 @@ class _Columns:
             "cost": results.cost_M_R[:, self.own],
             "latency": results.latency_M_R[:, self.own],
         }
+
+
+def welfare(results: Results) -> FloatArray:
+    """Return the mean of both sides' utilities by match (axis M), in [0, 1]."""
+    both_M: FloatArray = (results.seller_utility_M + results.buyer_utility_M) / 2
+    return both_M
+
+
+def advantage(results: Results) -> FloatArray:
+    """Return each side's advantage, (u - r) / (u_max - r), by match and role (axes M, R).
+
+    u is the side's score and u_max is 1 (utilities are in min-max form). 0 without a deal, and where
+    r = 1; at most 1. Negative below the walk-away value: down to -r / (1 - r) for a side that forfeits,
+    which scores 0.
+    """
+    r_M_R = results.measures_M["walk_away"] / SCALE
+    u_M_R = np.stack([results.seller_utility_M, results.buyer_utility_M], axis=1)
+    room_M_R = 1 - r_M_R
+    found_M_R: FloatArray = np.where(
+        room_M_R > 0, (u_M_R - r_M_R) / np.where(room_M_R > 0, room_M_R, 1), 0.0
+    )
+    return found_M_R
 
 
 def _ratio(part_M: NDArray[np.int64], whole_M: NDArray[np.int64]) -> FloatArray:

@@ -27,6 +27,7 @@ from arena.measures import KINDS
 from arena.naming import Names
 from arena.results import BoolArray, FloatArray, IntArray, Results
 from leaderboard.inference.cells import CellTable, tabulate
+from leaderboard.inference.secondary import advantage, welfare
 from leaderboard.inference.statistic import LEVEL, Estimate, estimate, score_weights
 from scenarios.scenario import SCALE, Role
 
@@ -143,28 +144,6 @@ def value(results: Results, a: str, b: str, held_out: bool = False) -> Value:
         welfare=pair.estimate(pair.difference(welfare(results))),
         welfare_advantage=pair.estimate(pair.difference(advantage(results).mean(axis=1))),
     )
-
-
-def welfare(results: Results) -> FloatArray:
-    """Return the mean of both sides' utilities by match (axis M), in [0, 1]."""
-    both_M: FloatArray = (results.seller_utility_M + results.buyer_utility_M) / 2
-    return both_M
-
-
-def advantage(results: Results) -> FloatArray:
-    """Return each side's advantage, (u - r) / (u_max - r), by match and role (axes M, R).
-
-    u is the side's score and u_max is 1 (utilities are in min-max form). 0 without a deal, and where
-    r = 1; at most 1. Negative below the walk-away value: down to -r / (1 - r) for a side that forfeits,
-    which scores 0.
-    """
-    r_M_R = results.measures_M["walk_away"] / SCALE
-    u_M_R = np.stack([results.seller_utility_M, results.buyer_utility_M], axis=1)
-    room_M_R = 1 - r_M_R
-    found_M_R: FloatArray = np.where(
-        room_M_R > 0, (u_M_R - r_M_R) / np.where(room_M_R > 0, room_M_R, 1), 0.0
-    )
-    return found_M_R
 
 
 def share(part: Estimate, whole: Estimate) -> Share | None:

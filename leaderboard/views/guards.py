@@ -9,8 +9,9 @@ from leaderboard import markup
 from leaderboard.board import Board
 from leaderboard.figures import intervals as interval_figure
 from leaderboard.figures import openings as openings_figure
-from leaderboard.inference.guards import guards, known_kl
+from leaderboard.inference.guards import guards
 from leaderboard.inference.openings import Opening, openings
+from leaderboard.known import known_kl
 from leaderboard.tables import guards as guards_table
 from leaderboard.views import common, controls, filters
 from leaderboard.views.downloads import download

@@ -18,7 +18,6 @@ from leaderboard.inference.guards import (
     GuardResult,
     guards,
     judge,
-    known_kl,
 )
 from tests.leaderboard import synthetic
 from tests.leaderboard.planted import plan, speaking, world
@@ -188,11 +187,6 @@ def test_without_an_analysis_only_the_prose_is_judged():
         NOT_JUDGED,
     ]
     assert found[BASE].note == "no base is declared for it"
-
-
-def test_kl_is_read_from_the_lineage_of_sellers():
-    lineages = {"arm": {"kl": 0.437}, "base": {"kl": "much"}, "x": {"kl": 1.0}}
-    assert known_kl(plan(), lineages) == {"arm": 0.437}
 
 
 @pytest.mark.parametrize("case", ["equal", "one match", "no buyer y", "nothing"])

@@ -4,7 +4,7 @@ from agents.scripted import spec_of
 from agents.spec import AgentSpec, Connection, Profile
 from arena.analysis import Analysis
 from arena.store import Registration
-from leaderboard.known import Kind, known
+from leaderboard.known import Kind, known, known_kl
 from tests.leaderboard.synthetic import design
 
 TIME = "2026-11-29T10:00:00.000000+00:00"
@@ -55,3 +55,9 @@ def test_a_plug_in_is_one():
     spec = AgentSpec(kind="plugin", target="mine:Agent")
     plan = design(sellers=(spec.version,))
     assert known(plan, {spec.version: spec}, [])[spec.version].kind is Kind.PLUGIN
+
+
+def test_kl_is_read_from_the_lineage_of_sellers():
+    plan = design(sellers=("arm", "base"), buyers=("x",))
+    lineages = {"arm": {"kl": 0.437}, "base": {"kl": "much"}, "x": {"kl": 1.0}}
+    assert known_kl(plan, lineages) == {"arm": 0.437}
