@@ -17,10 +17,10 @@ import numpy as np
 from arena.analysis import Analysis, Contrast
 from arena.errors import UserError
 from arena.naming import Names
-from arena.results import BoolArray, FloatArray, Results, Seen
+from arena.results import BoolArray, FloatArray, Results
 from leaderboard.inference import power
 from leaderboard.inference.bootstrap import bootstrap_intervals
-from leaderboard.inference.cells import CellTable, tabulate
+from leaderboard.inference.contrasted import Contrasted
 from leaderboard.inference.holm import holm
 from leaderboard.inference.statistic import (
     ALPHA,
@@ -28,7 +28,6 @@ from leaderboard.inference.statistic import (
     Estimate,
     buyer_weights,
     estimate,
-    score_weights,
 )
 from scenarios.scenario import Role
 
@@ -154,7 +153,7 @@ def compare_all(
 ) -> list[Comparison]:
     """Return :func:`compare` of each of `contrasts`, on bootstrap draws that all share; without `booted`
     the bootstrap, which takes longest, is left out where the design does not print it."""
-    ground = _Ground.of(results, role)
+    ground = Contrasted.of(results, role)
     cells = [ground.cells(contrast) for contrast in contrasts]
     booted = booted or ground.analysis.interval == "bootstrap"
     pooled = _panels(ground, contrasts, cells, results.open_D, booted)
@@ -197,63 +196,8 @@ def _names(results: Results, role: Role) -> Names:
     return Names(design.sellers if role is Role.SELLER else design.buyers, role.value)
 
 
-@dataclass(frozen=True)
-class _Ground:
-    """What all contrasts of one role stand on: axis A its agents, axis O their opponents."""
-
-    results: Results
-    role: Role
-    table: CellTable
-    seen: Seen
-
-    @classmethod
-    def of(cls, results: Results, role: Role) -> "_Ground":
-        return cls(results, role, tabulate(results, role), results.seen_by(role))
-
-    @property
-    def analysis(self) -> Analysis:
-        return self.results.design.analysis or Analysis()
-
-    @property
-    def family(self) -> tuple[Contrast, ...]:
-        """The declared contrasts; a design declares contrasts of sellers only."""
-        return self.analysis.contrasts if self.role is Role.SELLER else ()
-
-    def weights(self, in_score_D: BoolArray) -> FloatArray:
-        return score_weights(len(self.seen.other.players), in_score_D)
-
-    def arms(self, contrast: Contrast) -> tuple[list[int], list[int]]:
-        """Return the positions of a contrast's agents. Raises UserError for a stranger."""
-        position = {player.version: place for place, player in enumerate(self.seen.own.players)}
-        if strangers := [version for version in contrast.sellers if version not in position]:
-            raise UserError(f"the design has no {self.role.value} of version {strangers[0]}")
-        plus, minus = ([position[v] for v in side] for side in (contrast.plus, contrast.minus))
-        return plus, minus
-
-    def cells(self, contrast: Contrast) -> Cells:
-        return self.table.combined(*self.arms(contrast))
-
-    def stale(self, contrast: Contrast, in_score_D: BoolArray) -> int:
-        """Count the contrast's matches in these domains from before the design was frozen."""
-        match_X_C, shared_C = self.table.shared([arm for side in self.arms(contrast) for arm in side])
-        used_M = np.zeros(len(self.results.fresh_M), dtype=bool)
-        used_M[match_X_C[:, shared_C & in_score_D[self.table.domain_C]]] = True
-        return int(np.count_nonzero(used_M & ~self.results.fresh_M))
-
-    def planned(self, contrast: Contrast, in_score_D: BoolArray) -> int:
-        """Count the cells that were planned to be shared; a single match stands for all replicates."""
-        arms = [arm for side in self.arms(contrast) for arm in side]
-        return int(self.seen.planned_A_O_D[arms].max(axis=0)[:, in_score_D].sum())
-
-    def replicates(self, contrast: Contrast) -> int | None:
-        """Return the replicates a cell, or None where another replicate could not differ."""
-        players = [self.seen.own.players[arm] for side in self.arms(contrast) for arm in side]
-        certain = all(player.deterministic for player in (*players, *self.seen.other.players))
-        return None if certain else self.results.design.replicates
-
-
 def _panels(
-    ground: _Ground,
+    ground: Contrasted,
     contrasts: Sequence[Contrast],
     cells: Sequence[Cells],
     in_score_D: BoolArray,
@@ -286,7 +230,7 @@ def _panels(
 
 
 def _adjusted(
-    ground: _Ground, contrasts: Sequence[Contrast], weight_B_D: FloatArray
+    ground: Contrasted, contrasts: Sequence[Contrast], weight_B_D: FloatArray
 ) -> list[float | None]:
     """Return Holm's p of each contrast that the design declares (either way round), None for others."""
     declared = ground.family
@@ -299,7 +243,7 @@ def _adjusted(
 
 
 def _comparison(
-    ground: _Ground, contrast: Contrast, cells: Cells, pooled: Panel, held_out: Panel | None
+    ground: Contrasted, contrast: Contrast, cells: Cells, pooled: Panel, held_out: Panel | None
 ) -> Comparison:
     design, open_D = ground.results.design, ground.results.open_D
     against = ground.seen.other.names
