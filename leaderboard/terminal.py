@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from leaderboard import signs, wording
+from leaderboard import board_words, signs, wording
 from leaderboard.board import MISSING_LIMIT, Board, Panel, Row
 from leaderboard.inference.badges import Badge
 from leaderboard.inference.statistic import Estimate
@@ -118,8 +118,8 @@ def _listed(board: Board) -> list[Row]:
 
 
 def _axis(board: Board, pooled: Sequence[Estimate], out: Console) -> Axis:
-    rank = max((len(wording.rank(row)) for row in board.rows), default=4)
-    count = max(len(wording.matches(row)) for row in board.rows)
+    rank = max((len(board_words.rank(row)) for row in board.rows), default=4)
+    count = max(len(board_words.matches(row)) for row in board.rows)
     taken = max(rank, 4) + _name_width(board) + 5 + _INTERVAL_WIDTH + 6 + max(count, 7) + 6
     return Axis(pooled, max(12, min(48, out.width - taken)))
 
@@ -133,8 +133,8 @@ def _head(board: Board, frozen: str) -> Iterator[Text]:
         f"Design {board.design.hash}, frozen {wording.when(frozen)}: {sellers} x {buyers}, "
         f"{scenarios} a domain"
     )
-    yield Text(wording.progress(board))
-    if (line := wording.infeasible(board)) is not None:
+    yield Text(board_words.progress(board))
+    if (line := board_words.infeasible(board)) is not None:
         yield Text(line)
 
 
@@ -160,7 +160,7 @@ def _panel(
         yield _by_opponent(board, lines, board.opponents[start : start + step], badges)
     if lines[0][1] is lines[0][0].open:
         yield Text()
-        yield Text(wording.conduct_title(board))
+        yield Text(board_words.conduct_title(board))
         yield _conduct(board, lines)
     for note in wording.notes([*pooled, *single]):
         yield Text(note, style="dim")
@@ -187,8 +187,8 @@ def _pooled(board: Board, lines: Sequence[_Line], axis: Axis) -> Table:
             Text(axis.bar(panel.pooled), style="cyan"),
         ]
         if is_open:
-            rank, deals = Text(wording.rank(row)), Text(wording.percent(row.deal_rate))
-            cells = [rank, *cells, deals, Text(wording.matches(row))]
+            rank, deals = Text(board_words.rank(row)), Text(wording.percent(row.deal_rate))
+            cells = [rank, *cells, deals, Text(board_words.matches(row))]
         else:
             cells.append(Text(f"{panel.pooled.cells:,}"))
         table.add_row(*cells)
@@ -218,10 +218,10 @@ def _by_opponent(
 def _conduct(board: Board, lines: Sequence[_Line]) -> Table:
     table = _table()
     table.add_column(board.role.value, width=_name_width(board), overflow="fold")
-    for name in wording.conduct_headings(board):
+    for name in board_words.conduct_headings(board):
         table.add_column(_heading(name), justify="right", max_width=_CELL_WIDTH, overflow="fold")
     for row, _ in lines:
-        table.add_row(_name(row), *map(Text, wording.conduct(board, row)))
+        table.add_row(_name(row), *map(Text, board_words.conduct(board, row)))
     return table
 
 
@@ -287,20 +287,20 @@ def _unranked(board: Board) -> Iterator[RenderableType]:
     for row in rows:
         pooled = row.open.pooled
         shown = wording.NONE if pooled.value is None else wording.interval(pooled)
-        table.add_row(_name(row), wording.score(pooled), Text(shown), Text(wording.missing(row)))
+        table.add_row(_name(row), wording.score(pooled), Text(shown), Text(board_words.missing(row)))
     yield table
 
 
 def _footnotes(board: Board, database: str | None) -> Iterator[str]:
     for row in board.rows:
         if row.rank is not None and not row.complete:
-            text = f"{wording.visible(row.agent)}: {wording.missing(row)}"
+            text = f"{wording.visible(row.agent)}: {board_words.missing(row)}"
             if row.bounds is not None and row.open_missing:
                 low, high = row.bounds
                 text += f"; with those at 0 and at 1 it would score {low:.3f} and {high:.3f}"
             yield text
     if any(not row.complete for row in board.rows):
-        yield f"To play what is missing: {wording.fill_command(board, database)}"
+        yield f"To play what is missing: {board_words.fill_command(board, database)}"
     if any(row.self_play for row in _listed(board)):
         yield "* against itself"
     if any(row.rank is not None for row in board.rows):

@@ -94,7 +94,9 @@ def _print(found: "Comparison") -> None:
         add_row(table, name, *row)
     print_table(table)
     if found.mde is not None:
-        typer.echo(f"Detectable in the open domains: {found.mde:.3f} or more (80% power, alpha 0.05).")
+        typer.echo(
+            f"Detectable in the open domains: {wording.effect(found.mde)} or more (80% power, alpha 0.05)."
+        )
     if found.advice:
         typer.echo(f"{found.advice[0].upper()}{found.advice[1:]}.")
     for note in wording.notes(found.estimates()):
@@ -122,8 +124,8 @@ def _rows(found: "Comparison") -> "Iterator[tuple[str, list[str]]]":
 def _row(estimate: "Estimate") -> list[str]:
     from leaderboard import wording
 
-    interval = wording.signed_interval(estimate.interval()) + wording.mark(estimate)
-    count = f"{estimate.cells:,}/{estimate.clusters:,}"
+    interval = wording.difference_interval(estimate)
+    count = wording.n_per_g(estimate.cells, estimate.clusters)
     return [wording.signed(estimate.value), interval, wording.p_value(estimate.p, ""), count]
 
 
@@ -151,7 +153,7 @@ def _family_row(panel: "Panel") -> list[str]:
     difference, _, p, count = _row(panel.estimate)
     interval = wording.signed_interval(panel.interval) + wording.mark(panel.estimate)
     holm = wording.p_value(panel.adjusted_p, "")
-    mde = wording.NONE if panel.mde is None else f"{panel.mde:.3f}"
+    mde = wording.effect(panel.mde)
     status = "confirmatory" if panel.confirmatory else f"exploratory: {panel.why}"
     if panel.estimate.problem:
         status += f"; no interval: {panel.estimate.problem}"

@@ -20,7 +20,7 @@ def guards(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
     A guard fails or passes only where its whole 95% interval lies on one side of the limit.
     """
     from arena.commands.printing import print_json
-    from leaderboard import wording
+    from leaderboard import board_words
     from leaderboard.inference.guards import guards as judge
     from leaderboard.known import known_kl
 
@@ -32,7 +32,7 @@ def guards(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
     if as_json:
         print_json(_json(plan, found, kl))
         return
-    for line in wording.caveats(results):
+    for line in board_words.caveats(results):
         typer.echo(line)
     _print(found, kl)
 
@@ -85,7 +85,7 @@ def _figures(guard: "Guard") -> list[str]:
         return [guard.result.value, "", "", "", ""]
     mark = "~" if guard.low is not None and guard.clusters < FEW_CLUSTERS else ""
     ends = None if guard.low is None or guard.high is None else (guard.low, guard.high)
-    count = f"{guard.n:,}/{guard.clusters:,}" if guard.n else ""
+    count = wording.n_per_g(guard.n, guard.clusters) if guard.n else ""
     if guard.name == ALARM:
         shown = [wording.signed(guard.value), wording.signed_interval(ends) + mark, f"{guard.limit:.3f}"]
     else:
@@ -100,7 +100,7 @@ def _beside(guard: "Guard") -> list[str]:
     rate = guard.beside
     assert rate is not None
     interval = wording.share_interval(rate.low, rate.high)
-    return ["", wording.percent(rate.value), interval, "", f"{rate.n:,}/{rate.clusters:,}"]
+    return ["", wording.percent(rate.value), interval, "", wording.n_per_g(rate.n, rate.clusters)]
 
 
 def _why(found: "Mapping[str, Sequence[Guard]]") -> "Iterator[str]":

@@ -48,7 +48,6 @@ def _print(found: "Sequence[Opening]", role: str) -> None:
         terms = wording.NONE
         if one.terms_named.value is not None and one.terms.value is not None:
             terms = f"{one.terms_named.value:.1f} of {one.terms.value:.1f}"
-        fall = one.fall
         add_row(
             table,
             one.agent,
@@ -56,9 +55,8 @@ def _print(found: "Sequence[Opening]", role: str) -> None:
             terms,
             wording.half_width(one.accepted),
             wording.half_width(one.accepted_named),
-            f"{wording.signed(fall.value)} {wording.signed_interval(fall.interval())}"
-            f"{wording.mark(fall)}",
-            f"{named.n:,}/{named.clusters:,}",
+            wording.difference(one.fall),
+            wording.n_per_g(named.n, named.clusters),
         )
     print_table(table)
     means = [mean for one in found for mean in (one.accepted, one.accepted_named, one.fall)]

@@ -152,8 +152,8 @@ def _print(rows: list[dict[str, Any]], effect: float | None, power: float) -> No
     table = new_table("contrast", ">difference", ">p", ">n/G", ">detectable", f"to settle ({aim})")
     for row in rows:
         p = row["p"] if row["adjusted_p"] is None else row["adjusted_p"]
-        count = f"{row['cells']:,}/{row['clusters']:,}"
-        mde = wording.NONE if row["mde"] is None else f"{row['mde']:.3f}"
+        count = wording.n_per_g(row["cells"], row["clusters"])
+        mde = wording.effect(row["mde"])
         difference, shown = wording.signed(row["difference"]), wording.p_value(p, "")
         add_row(table, row["contrast"], difference, shown, count, mde, row["settled"])
     print_table(table)

@@ -21,7 +21,7 @@ def splits(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
     """
     from arena.commands.printing import print_json
     from arena.printable import plain
-    from leaderboard import wording
+    from leaderboard import board_words, wording
     from leaderboard.inference.splits import splits as find
 
     with open_store(db) as store:
@@ -30,7 +30,7 @@ def splits(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
     if as_json:
         print_json([one.to_json() | {"design": results.design.hash} for one in found])
         return
-    for line in wording.caveats(results):
+    for line in board_words.caveats(results):
         typer.echo(line)
     _print_gains(found)
     _print_splits(found)
@@ -76,8 +76,8 @@ def _print_splits(found: "Sequence[ArmSplit]") -> None:
             own = wording.signed(split.value)
             moved = one.moved.get(label)
             if moved is None:
-                count = f"{split.cells:,}/{split.clusters:,}"
-                interval = f"(split) {wording.signed_interval(split.interval())}{wording.mark(split)}"
+                count = wording.n_per_g(split.cells, split.clusters)
+                interval = f"(split) {wording.difference_interval(split)}"
                 add_row(table, one.arm, label, own, "", "", interval, "", count)
                 continue
             base = wording.signed(one.base_split[label].value)
@@ -92,6 +92,6 @@ def _print_splits(found: "Sequence[ArmSplit]") -> None:
 def _figures(found: "Estimate", p: float | None, adjusted: float | None) -> list[str]:
     from leaderboard import wording
 
-    interval = wording.signed_interval(found.interval()) + wording.mark(found)
+    interval = wording.difference_interval(found)
     shown = [wording.p_value(one, "") for one in (p, adjusted)]
-    return [wording.signed(found.value), interval, *shown, f"{found.cells:,}/{found.clusters:,}"]
+    return [wording.signed(found.value), interval, *shown, wording.n_per_g(found.cells, found.clusters)]

@@ -27,10 +27,10 @@ def standings(
     from arena.commands import second_views
     from arena.commands.printing import print_json
     from leaderboard.board import board
+    from leaderboard.board_words import caveats
     from leaderboard.inference.badges import badges
     from leaderboard.terminal import console, render
     from leaderboard.verdicts import to_json, verdicts
-    from leaderboard.wording import caveats
     from scenarios.scenario import Role
 
     if measures and bradley_terry:

@@ -100,7 +100,7 @@ def _print_notes(found: "Value") -> None:
 def _difference(found: "Estimate") -> tuple[str, str]:
     from leaderboard import wording
 
-    return wording.signed(found.value), wording.signed_interval(found.interval()) + wording.mark(found)
+    return wording.signed(found.value), wording.difference_interval(found)
 
 
 def _share(share: "Share | None") -> str:

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 from arena.results import Results
 from arena.store import Deviation, Store, StoredDesign
-from leaderboard import glossary, markup, wording
+from leaderboard import board_words, glossary, markup, wording
 from leaderboard.board import Board, board
 from leaderboard.export import sections as report_parts
 from leaderboard.inference.badges import Badge, badges
@@ -122,12 +122,12 @@ def _head(report: Report) -> Iterator[str]:
     frozen = wording.when(report.stored.created_at)
     count = wording.counted(len(report.deviations), "deviation")
     yield (
-        f"<p>Frozen {markup.text(frozen)} · <b>{markup.text(wording.progress(report.board))}</b> · "
+        f"<p>Frozen {markup.text(frozen)} · <b>{markup.text(board_words.progress(report.board))}</b> · "
         f'<a href="#deviations">{count}</a></p>'
     )
     for line in report_parts.verdict_lines(report):
         yield f"<p>{markup.text(line)}</p>"
-    for line in wording.caveats(report.results):
+    for line in board_words.caveats(report.results):
         yield f'<p class="ba-note">{markup.text(line)}</p>'
 
 

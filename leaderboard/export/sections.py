@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leaderboard import comparison, signs, wording
+from leaderboard import board_words, comparison, signs, wording
 from leaderboard.board import Panel as BoardPanel
 from leaderboard.board import Row
 from leaderboard.figures import board as board_figure
@@ -32,7 +32,7 @@ def board_section(report: "Report") -> Iterator[str]:
     lines = [(row, row.open) for row in board.rows]
     yield f'<p class="ba-note">{text(", ".join(board.open_domains) or "no open domain")}</p>'
     yield from _panel(report, lines, "board")
-    yield f"<h3>{text(wording.conduct_title(board))}</h3>"
+    yield f"<h3>{text(board_words.conduct_title(board))}</h3>"
     yield f'<div class="narrow">{board_table.conduct_table(board, lines)}</div>'
     notes = _notes(report, lines)
     yield f'<p class="ba-note">{"<br>".join(map(text, notes))}</p>'
@@ -62,7 +62,7 @@ def _notes(report: "Report", lines: Sequence[tuple[Row, BoardPanel]]) -> list[st
         notes.append(f"Guards (ours): {signs.LEGEND}.")
     if any(row.self_play for row, _ in lines):
         notes.append("* against itself.")
-    if (infeasible := wording.infeasible(report.board)) is not None:
+    if (infeasible := board_words.infeasible(report.board)) is not None:
         notes.append(infeasible)
     return notes
 

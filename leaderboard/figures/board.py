@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from leaderboard import signs, wording
+from leaderboard import board_words, signs, wording
 from leaderboard.board import Board, Panel, Row
 from leaderboard.figures import palette
 from leaderboard.inference.statistic import Estimate
@@ -189,7 +189,7 @@ def _pooled(
     chosen = {"design": board.design.hash, board.role.value: row.player.version}
     return {
         "agent": _label(row),
-        "rank": wording.rank(row),
+        "rank": board_words.rank(row),
         "place": _place(row) if panel is row.open else "",
         "anchor": row.player.version in anchors,
         "href": address("matches", **chosen),
@@ -199,7 +199,7 @@ def _pooled(
 
 
 def _place(row: Row) -> str:
-    return f"rank {wording.rank(row)}" if row.rank else "not ranked"
+    return f"rank {board_words.rank(row)}" if row.rank else "not ranked"
 
 
 def _bases(

@@ -36,6 +36,7 @@ from leaderboard.inference.statistic import (
     estimate,
     score_weights,
 )
+from leaderboard.wording import difference
 from scenarios.scenario import Role
 
 OTHERS = "the others"
@@ -223,11 +224,11 @@ def _alarm(part: _Part, moved_p: dict[str, float], rules: _Rules) -> tuple[bool,
     least = part.by_buyer[weakest]
     lean = _lean(moved, rules)
     if not _above(least, least.p) and not _certain(least):
-        return True, f"{lean}, and its gain against {weakest} is not detectable ({_signed(least)})"
+        return True, f"{lean}, and its gain against {weakest} is not detectable ({difference(least)})"
     if any(_beyond(one, rules.margin) for one in moved.values()):
         return True, f"{lean}, which lies beyond {rules.margin:.3f} (ours)"
     seen = "the same on every cell" if _certain(least) else "detectable"
-    against = f"its gain against {weakest} is {seen} ({_signed(least)})"
+    against = f"its gain against {weakest} is {seen} ({difference(least)})"
     return False, f"{lean}, but {against} and the move is not clearly beyond {rules.margin:.3f} (ours)"
 
 
@@ -257,9 +258,8 @@ def _lean(moved: dict[str, Estimate], rules: _Rules) -> str:
         if set(members) <= set(buyers):
             rest = [buyer for buyer in buyers if buyer not in members]
             buyers = [f"the {family} family ({', '.join(members)})", *rest]
-    return (
-        f"its gain leans {word} {' and '.join(buyers)}: {label} moved by {_signed(most)} from its base's"
-    )
+    moves = f"{label} moved by {difference(most)} from its base's"
+    return f"its gain leans {word} {' and '.join(buyers)}: {moves}"
 
 
 def _families(results: Results, analysis: Analysis) -> dict[str, list[str]]:
@@ -268,9 +268,3 @@ def _families(results: Results, analysis: Analysis) -> dict[str, list[str]]:
         if (family := analysis.families.get(version)) is not None:
             members.setdefault(family, []).append(name)
     return {family: buyers for family, buyers in members.items() if len(buyers) > 1}
-
-
-def _signed(found: Estimate) -> str:
-    low, high = found.interval() or (None, None)
-    value = f"{found.value:+.3f}"
-    return value if low is None else f"{value} [{low:+.3f}, {high:+.3f}]"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from leaderboard import signs, wording
+from leaderboard import board_words, signs, wording
 from leaderboard.board import MISSING_LIMIT, Board, Panel, Row
 from leaderboard.figures import palette
 from leaderboard.inference.badges import Badge
@@ -94,7 +94,7 @@ def _headings(shown: Table) -> Iterator[str]:
 
 def _cells(shown: Table, row: Row, panel: Panel) -> Iterator[str]:
     verdict = shown.verdict(row)
-    yield cell(text(wording.rank(row)), kind="rank")
+    yield cell(text(board_words.rank(row)), kind="rank")
     yield _name(shown.board, row)
     yield _score(panel.pooled, strong=True)
     if shown.trained:
@@ -183,8 +183,8 @@ def _guards(verdict: Verdict) -> str:
 
 
 def _matches(shown: Table, row: Row, panel: Panel) -> str:
-    count = wording.matches(row) if shown.is_open else f"{panel.pooled.cells:,}"
-    gap = "" if row.complete else wording.missing(row)
+    count = board_words.matches(row) if shown.is_open else f"{panel.pooled.cells:,}"
+    gap = "" if row.complete else board_words.missing(row)
     if gap and row.bounds is not None and row.open_missing:
         gap += f"; with those at 0 and at 1: {row.bounds[0]:.3f} and {row.bounds[1]:.3f}"
     return cell(text(count) + ("&thinsp;!" if gap else ""), gap, number=True)
@@ -192,11 +192,11 @@ def _matches(shown: Table, row: Row, panel: Panel) -> str:
 
 def _incomplete(shown: Table, row: Row, panel: Panel, columns: int) -> str:
     """Return a row below the line: what the agent lacks, and the command that fills it."""
-    command = wording.fill_command(shown.board, shown.database)
+    command = board_words.fill_command(shown.board, shown.database)
     return (
         f"<tr>{cell(wording.NONE, 'not ranked')}{_name(shown.board, row)}"
         f"{_score(panel.pooled)}"
-        f'<td colspan="{columns - 3}">{text(wording.missing(row))}. To play it: '
+        f'<td colspan="{columns - 3}">{text(board_words.missing(row))}. To play it: '
         f"<code>{text(command)}</code></td></tr>"
     )
 
@@ -205,11 +205,11 @@ def conduct_table(board: Board, lines: Sequence[Line]) -> str:
     """Return scores by opener, and faulty answers and forfeits where there are any, as a table."""
     headings = [
         heading(board.role.value),
-        *(heading(name, number=True) for name in wording.conduct_headings(board)),
+        *(heading(name, number=True) for name in board_words.conduct_headings(board)),
     ]
     rows = [
         f"<tr>{_name(board, row)}"
-        + "".join(cell(text(value), number=True) for value in wording.conduct(board, row))
+        + "".join(cell(text(value), number=True) for value in board_words.conduct(board, row))
         + "</tr>"
         for row, _ in lines
     ]

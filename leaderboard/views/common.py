@@ -14,7 +14,7 @@ from arena.design import Design
 from arena.errors import UserError
 from arena.results import Results
 from arena.store import Store, StoredDesign
-from leaderboard import markup, wording
+from leaderboard import board_words, markup, wording
 from leaderboard.board import Board, board
 from leaderboard.views import controls
 from scenarios.scenario import Role
@@ -85,7 +85,7 @@ def in_boards_order(found: Iterable[A], store: Store, stored: StoredDesign, role
 def nothing_played(board: Board) -> bool:
     """Return whether a design has no match yet; then say so, and how to play it."""
     if not board.matches:
-        st.info(f"Nothing is played yet. To play it: `{wording.fill_command(board, database())}`")
+        st.info(f"Nothing is played yet. To play it: `{board_words.fill_command(board, database())}`")
     return not board.matches
 
 

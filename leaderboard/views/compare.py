@@ -7,7 +7,7 @@ import streamlit as st
 from arena.analysis import Analysis, Contrast
 from arena.results import Results
 from arena.store import Listed, Store, StoredDesign
-from leaderboard import comparison, dialogue, markup, wording
+from leaderboard import board_words, comparison, dialogue, markup, wording
 from leaderboard.figures import intervals as interval_figure
 from leaderboard.inference.contrasts import Comparison, compare
 from leaderboard.inference.gaps import Gap, widest
@@ -42,7 +42,7 @@ def show() -> None:
     _claim(store, stored, found)
     if found.estimate.value is None:
         board = common.board_of(store, stored, Role.SELLER)
-        command = wording.fill_command(board, common.database())
+        command = board_words.fill_command(board, common.database())
         st.info(f"To play what is missing: `{command}`")
         return
     parts = common.computed(value, store, stored, a, b)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from arena.schedule import planned
 from arena.store import Pace, Store, StoredDesign
-from leaderboard import markup, wording
+from leaderboard import board_words, markup, wording
 from leaderboard.board import Board
 from leaderboard.tables import designs as design_rows
 from leaderboard.views import common, following
@@ -30,9 +30,9 @@ def show(store: Store, stored: StoredDesign, board: Board) -> None:
     st.html(
         f"<div><b>Design <code>{design.hash}</code></b>, frozen "
         f"{markup.text(wording.when(stored.created_at))} · {link} · {counts}"
-        f"<br><b>{markup.text(wording.progress(board))}</b>{_tried(store, stored)}</div>"
+        f"<br><b>{markup.text(board_words.progress(board))}</b>{_tried(store, stored)}</div>"
     )
-    for line in common.computed(wording.caveats, store, stored):
+    for line in common.computed(board_words.caveats, store, stored):
         st.caption(markup.plain(line))
     common.nothing_played(board)
     complete = planned(design) == board.matches + board.infeasible[0]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from arena.store import Store, StoredDesign
-from leaderboard import markup, wording
+from leaderboard import board_words, markup
 from leaderboard.figures import scaling as scaling_figure
 from leaderboard.inference.contrasts import family
 from leaderboard.inference.scaling import Point, boundaries, points
@@ -59,7 +59,7 @@ def _nothing(store: Store, stored: StoredDesign, shown: Sequence[Point]) -> None
     """Say why no arm can be drawn."""
     if any(point.gain.estimate.value is None for point in shown):
         board = common.board_of(store, stored, Role.SELLER)
-        command = wording.fill_command(board, common.database())
+        command = board_words.fill_command(board, common.database())
         st.info(f"No gain can be formed yet: an arm and its base lack matches. To play: `{command}`")
     else:
         st.info("No arm is registered with its size and its learning rate, so none has a place.")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from arena.results import Results
-from leaderboard import markup, signs, wording
+from leaderboard import board_words, markup, signs, wording
 from leaderboard.board import Board, Panel, Row, board
 from leaderboard.figures import board as board_figure
 from leaderboard.inference.badges import badges
@@ -45,7 +45,7 @@ def show() -> None:
     rows = [row for row in to_json(found, said, marks) if row["version"] in versions]
     download("the board", rows, f"board-{stored.design.hash}")
     if choice.panel == "open":
-        st.caption(wording.conduct_title(found))
+        st.caption(board_words.conduct_title(found))
         st.html(board_table.conduct_table(found, lines))
     _notes(shown)
 
@@ -102,7 +102,7 @@ def _notes(shown: board_table.Table) -> None:
         notes.append(f"Guards (ours): {signs.LEGEND}.")
     if any(row.self_play for row, _ in shown.lines):
         notes.append("* against itself.")
-    if (line := wording.infeasible(shown.board)) is not None:
+    if (line := board_words.infeasible(shown.board)) is not None:
         notes.append(line)
     link = markup.link("How to read this", "reading", design=shown.board.design.hash)
     st.html(f'<div class="ba-note">{"<br>".join(map(markup.text, notes))}</div>{link}')
