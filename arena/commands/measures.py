@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leaderboard.inference.rates import Rate
-    from leaderboard.inference.secondary import Mean, Panel, Secondary
+    from leaderboard.inference.secondary import Mean, MeasuresPanel, Secondary
     from scenarios.scenario import Role
 
 _GROUPS = {
@@ -50,7 +50,7 @@ def print_measures(found: "Sequence[Secondary]", role: "Role", frozen: str, desi
         typer.echo("* also sits opposite: its self-play is in the score, and shown apart.")
 
 
-def _print_panel(lines: "Sequence[tuple[Secondary, Panel]]", role: "Role") -> None:
+def _print_panel(lines: "Sequence[tuple[Secondary, MeasuresPanel]]", role: "Role") -> None:
     from leaderboard import wording
     from leaderboard.inference.secondary import MEANS, RATES
 
@@ -103,11 +103,11 @@ def _name(one: "Secondary") -> str:
     return f"{one.agent}*" if one.self_play else one.agent
 
 
-def _has(panel: "Panel", name: str) -> bool:
+def _has(panel: "MeasuresPanel", name: str) -> bool:
     return name in panel.means and panel.means[name].estimate.value is not None
 
 
-def _mean(panel: "Panel", name: str) -> str:
+def _mean(panel: "MeasuresPanel", name: str) -> str:
     from leaderboard import wording
 
     mean: Mean | None = panel.means.get(name)
@@ -125,7 +125,7 @@ def _mean(panel: "Panel", name: str) -> str:
     return f"{shown} ({found.cells:,})" if mean.left_out else shown
 
 
-def _rate(panel: "Panel", name: str) -> str:
+def _rate(panel: "MeasuresPanel", name: str) -> str:
     from leaderboard import wording
 
     found: Rate = panel.rates[name]
@@ -136,7 +136,7 @@ def _rate(panel: "Panel", name: str) -> str:
     return f"{found.value:.1%} {interval}{'~' if found.approximate else ''}{count}"
 
 
-def _faults(panel: "Panel") -> str:
+def _faults(panel: "MeasuresPanel") -> str:
     from leaderboard import wording
 
     faults = [f"{name} {count:,}" for name, count in panel.faults.items()]

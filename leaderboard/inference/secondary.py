@@ -46,7 +46,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Panel:
+class MeasuresPanel:
     """An agent's measures over one set of domains, without the infeasible panel but for its one rate."""
 
     matches: int
@@ -114,8 +114,8 @@ class Secondary:
     version: str
     self_play: tuple[str, ...]
     """Opponents of this very version, as they are named opposite."""
-    open: Panel
-    held_out: Panel | None
+    open: MeasuresPanel
+    held_out: MeasuresPanel | None
     """None where the design holds no domain out."""
 
     def to_json(self) -> dict[str, Any]:
@@ -207,9 +207,9 @@ def _ratio(part_M: NDArray[np.int64], whole_M: NDArray[np.int64]) -> FloatArray:
     return ratio_M
 
 
-def _panel(columns: _Columns, arm: int, in_score_D: BoolArray) -> Panel:
+def _panel(columns: _Columns, arm: int, in_score_D: BoolArray) -> MeasuresPanel:
     matches = int(in_score_D[columns.table.of(arm).domain_M].sum())
-    return Panel(
+    return MeasuresPanel(
         matches=matches,
         planned=int(columns.seen.planned_A_O_D[arm][:, in_score_D].sum()),
         void=int(columns.seen.void_A_O_D[arm][:, in_score_D].sum()),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from leaderboard import signs, wording
 from leaderboard.inference.badges import Badge
-from leaderboard.inference.secondary import MEANS, RATES, Mean, Panel, Secondary
+from leaderboard.inference.secondary import MEANS, RATES, Mean, MeasuresPanel, Secondary
 from leaderboard.inference.splits import ArmSplit
 from leaderboard.inference.statistic import Estimate
 from leaderboard.markup import cell, heading, link, table, text
@@ -120,7 +120,7 @@ def _p(adjusted_p: float | None) -> str:
 
 
 def measures_table(
-    rows: Sequence[tuple[Secondary, Panel]], columns: Sequence[str], role: str, design: str
+    rows: Sequence[tuple[Secondary, MeasuresPanel]], columns: Sequence[str], role: str, design: str
 ) -> str:
     """Return a row an agent with these of COLUMNS, then its voids and its faults by kind."""
     headings = [
@@ -143,7 +143,7 @@ def measures_table(
     return table(headings, shown)
 
 
-def _measure(panel: Panel, name: str) -> str:
+def _measure(panel: MeasuresPanel, name: str) -> str:
     if name in RATES:
         return rate_cell(panel.rates[name], of="turns" if name == "faulty_turns" else "matches")
     found = panel.means.get(name)
@@ -158,11 +158,11 @@ def _mean(name: str, mean: Mean) -> str:
     return estimate_cell(mean.estimate, form.format, note=left_out)
 
 
-def _faults(panel: Panel) -> str:
+def _faults(panel: MeasuresPanel) -> str:
     return ", ".join(f"{kind} {count:,}" for kind, count in panel.faults.items()) or "none"
 
 
-def measures_rows(rows: Sequence[tuple[Secondary, Panel]]) -> list[dict[str, object]]:
+def measures_rows(rows: Sequence[tuple[Secondary, MeasuresPanel]]) -> list[dict[str, object]]:
     """Return all measures flat, for a download: a row an agent."""
     return [
         {"agent": row.agent, "version": row.version}
