@@ -131,13 +131,20 @@ def table(headings: Sequence[str], rows: Iterable[str]) -> str:
 
 
 def heading(
-    label: str, hint: str = "", number: bool = False, term: str | None = None, kind: str = ""
+    label: str,
+    hint: str = "",
+    number: bool = False,
+    term: str | None = None,
+    kind: str = "",
+    small: str = "",
 ) -> str:
-    """Return a table's heading cell, of a CSS class `kind`; with `term`, a link to what it means."""
+    """Return a table's heading cell, of a CSS class `kind`; with `term`, a link to what it means;
+    `small` stands below the label."""
     shown = text(label)
     if term is not None:
         where = escape(address("reading", term=term))
         shown += f' <a class="ba-help" href="{where}" target="_self" title="what this means">?</a>'
+    shown += f'<br><span class="soft">{text(small)}</span>' if small else ""
     return f'<th{_class(number, kind)} title="{text(hint)}">{shown}</th>'
 
 

@@ -147,14 +147,14 @@ def _counting(table: "Table", *, shown: bool = True) -> Generator[Callable[[int]
 
 
 def _table(store: "Store", stored: "StoredDesign", table: Name | None, role: str | None) -> "Table":
-    from leaderboard.export import flat as tables
+    from leaderboard.export import flat
     from scenarios.scenario import Role
 
     if table == "board":
-        return tables.standings(store, stored, Role(role or "seller"))
+        return flat.standings(store, stored, Role(role or "seller"))
     made = {
-        "matches": tables.matches,
-        "contrasts": tables.contrasts,
-        "deviations": tables.deviations,
+        "matches": flat.matches,
+        "contrasts": flat.contrasts,
+        "deviations": flat.deviations,
     }
     return made[table or "matches"](store, stored)

@@ -17,7 +17,7 @@ from arena.results import Results
 from arena.store import Deviation, Store, StoredDesign
 from leaderboard import board_words, glossary, markup, wording
 from leaderboard.board import Board, board
-from leaderboard.export import sections as report_parts
+from leaderboard.export import sections
 from leaderboard.inference.badges import Badge, badges
 from leaderboard.inference.contrasts import Comparison, asked
 from leaderboard.known import anchors
@@ -70,14 +70,14 @@ def gather(store: Store, stored: StoredDesign, role: Role = Role.SELLER) -> Repo
 
 def page(report: Report, progress: Progress = lambda done, total: None) -> str:
     """Return the whole HTML file."""
-    sections = _sections(report)
+    parts = _sections(report)
     written, contents = [], []
-    for place, (anchor, title, write) in enumerate(sections):
+    for place, (anchor, title, write) in enumerate(parts):
         written.append(
             f'<section id="{anchor}"><h2>{markup.text(title)}</h2>{"".join(write(report))}</section>'
         )
         contents.append(f'<a href="#{anchor}">{markup.text(title)}</a>')
-        progress(place + 1, len(sections))
+        progress(place + 1, len(parts))
     body = _standing_alone("".join(written))
     name = f"Board of design {report.stored.design.hash}"
     return (
@@ -102,16 +102,16 @@ _Section = tuple[str, str, Callable[[Report], Iterator[str]]]
 def _sections(report: Report) -> list[_Section]:
     sellers = report.board.role is Role.SELLER
     of_sellers: list[_Section] = [
-        ("contrasts", "Contrasts", report_parts.contrasts),
-        ("guards", "Is it real? Alarms and guards", report_parts.guards),
+        ("contrasts", "Contrasts", sections.contrasts),
+        ("guards", "Is it real? Alarms and guards", sections.guards),
     ]
-    held_out: list[_Section] = [("held-out", "Held out, reported apart", report_parts.held_out)]
+    held_out: list[_Section] = [("held-out", "Held out, reported apart", sections.held_out)]
     return [
-        ("board", f"The board of {report.board.role.value}s", report_parts.board_section),
+        ("board", f"The board of {report.board.role.value}s", sections.board_section),
         *(of_sellers if sellers else []),
         *(held_out if report.board.held_out_domains else []),
-        ("deviations", "What departed from the design", report_parts.deviations),
-        ("design", "The design", report_parts.design),
+        ("deviations", "What departed from the design", sections.deviations),
+        ("design", "The design", sections.design),
         ("methods", "How to read this", _methods),
         ("made", "How this was made", _made),
     ]
@@ -125,7 +125,7 @@ def _head(report: Report) -> Iterator[str]:
         f"<p>Frozen {markup.text(frozen)} · <b>{markup.text(board_words.progress(report.board))}</b> · "
         f'<a href="#deviations">{count}</a></p>'
     )
-    for line in report_parts.verdict_lines(report):
+    for line in sections.verdict_lines(report):
         yield f"<p>{markup.text(line)}</p>"
     for line in board_words.caveats(report.results):
         yield f'<p class="ba-note">{markup.text(line)}</p>'

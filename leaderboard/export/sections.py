@@ -15,7 +15,7 @@ from leaderboard.inference.guards import ALARM, LEAK, Guard, GuardResult
 from leaderboard.markup import cell, heading, table, text
 from leaderboard.tables import board as board_table
 from leaderboard.tables import compare as compare_table
-from leaderboard.tables import designs as design_rows
+from leaderboard.tables import designs as design_table
 from leaderboard.tables.cells import difference_cell, signed_ends
 from leaderboard.verdicts import Verdict
 
@@ -41,15 +41,15 @@ def board_section(report: "Report") -> Iterator[str]:
 def _panel(report: "Report", lines: Sequence[board_table.Line], name: str) -> Iterator[str]:
     board = report.board
     # No database: the place of a file on somebody's machine is nobody else's business.
-    shown = board_table.Table(board, lines, report.verdicts, report.badges, "")
+    shown = board_table.BoardTable(board, lines, report.verdicts, report.badges, "")
     figure = board_figure.board_figure(board, lines, report.anchors, report.verdicts)
     if figure is None:
         yield "<p>No agent has a score yet: a score needs a match of every pair in every domain.</p>"
     else:
         alt = "Scores with 95% intervals, one row an agent; the table below has the same figures"
         yield f'<div class="figure">{svg(figure, name, alt, _BOARD_WIDTH)}</div>'
-        reading = board_figure.reading(shown.trained).replace("A click opens the agent's matches.", "")
-        yield f'<p class="ba-note">{text(reading.strip())}</p>'
+        reading = board_figure.reading(shown.trained, live=False)
+        yield f'<p class="ba-note">{text(reading)}</p>'
     yield board_table.board_table(shown)
 
 
@@ -247,7 +247,7 @@ def held_out(report: "Report") -> Iterator[str]:
 def deviations(report: "Report") -> Iterator[str]:
     """Yield the log, oldest entry first."""
     if report.deviations:
-        yield design_rows.table(design_rows.log(report.deviations), design_rows.LOG)
+        yield design_table.table(design_table.log(report.deviations), design_table.LOG)
     else:
         yield "<p>Nothing is logged.</p>"
     yield '<p class="ba-note">The log is append-only: no entry is ever changed or taken out.</p>'
@@ -256,23 +256,23 @@ def deviations(report: "Report") -> Iterator[str]:
 def design(report: "Report") -> Iterator[str]:
     """Yield what was frozen before play."""
     frozen = report.stored.design
-    analysis = design_rows.analysis_of(frozen)
+    analysis = design_table.analysis_of(frozen)
     yield (
         f"<p><code>{frozen.hash}</code>, frozen {text(wording.when(report.stored.created_at))}.<br>"
-        f"{text(design_rows.rules(frozen))}<br>Prints the {analysis.interval} interval; p is always "
+        f"{text(design_table.rules(frozen))}<br>Prints the {analysis.interval} interval; p is always "
         "the t statistic's.</p>"
     )
-    tried = design_rows.arms_tried(frozen, report.every)
+    tried = design_table.arms_tried(frozen, report.every)
     families = ", ".join(analysis.training_families)
     for title, rows, fields in (
-        ("Sellers", design_rows.sellers(frozen), design_rows.SELLERS),
-        ("Buyers", design_rows.buyers(frozen, report.audits), design_rows.BUYERS),
-        ("Domains", design_rows.domains(frozen), design_rows.DOMAINS),
-        ("Declared contrasts", design_rows.contrasts(frozen), design_rows.CONTRASTS),
-        ("Limits (ours)", design_rows.limits(frozen), design_rows.LIMITS),
+        ("Sellers", design_table.sellers(frozen), design_table.SELLERS),
+        ("Buyers", design_table.buyers(frozen, report.audits), design_table.BUYERS),
+        ("Domains", design_table.domains(frozen), design_table.DOMAINS),
+        ("Declared contrasts", design_table.contrasts(frozen), design_table.CONTRASTS),
+        ("Limits (ours)", design_table.limits(frozen), design_table.LIMITS),
     ):
         yield f"<h3>{title}</h3>"
-        yield design_rows.table(rows, fields) if rows else "<p>None.</p>"
+        yield design_table.table(rows, fields) if rows else "<p>None.</p>"
         if title == "Sellers" and tried:
             yield f'<p class="ba-note">{text("; ".join(tried))}, over all designs of the record.</p>'
         if title == "Buyers" and families:

@@ -75,12 +75,13 @@ def board_figure(
     return figure
 
 
-def reading(trained: bool) -> str:
-    """Say in a line what the figure's marks are."""
+def reading(trained: bool, live: bool = True) -> str:
+    """Say in a line what the figure's marks are; and where a click leads, if it is `live`."""
     base = " Hollow dot: the base it was trained from, the line to it its gain." if trained else ""
+    click = " A click opens the agent's matches." if live else ""
     return (
         "Dot: score; bar: its 95% interval; small marks: the score against each opponent."
-        f"{base} Grey: scripted anchors. A click opens the agent's matches."
+        f"{base} Grey: scripted anchors.{click}"
     )
 
 
@@ -194,7 +195,7 @@ def _pooled(
         "anchor": row.player.version in anchors,
         "href": address("matches", **chosen),
         "gain": signs.gain(verdicts[row.player.version]),
-        **figures(panel.pooled),
+        **score_fields(panel.pooled),
     }
 
 
@@ -251,13 +252,13 @@ def _guards(
 
 def _marks(board: Board, row: Row, panel: Panel) -> list[dict[str, object]]:
     return [
-        {"agent": _label(row), "opponent": wording.visible(name), **figures(score)}
+        {"agent": _label(row), "opponent": wording.visible(name), **score_fields(score)}
         for name, score in panel.by_opponent.items()
         if score.value is not None
     ]
 
 
-def figures(score: Estimate) -> dict[str, object]:
+def score_fields(score: Estimate) -> dict[str, object]:
     """Return what a mark's place and its hint need of a score."""
     low, high = score.interval() or (score.value, score.value)
     return {

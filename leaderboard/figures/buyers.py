@@ -9,7 +9,7 @@ import pandas as pd
 from leaderboard import signs, wording
 from leaderboard.board import Board, Panel, Row
 from leaderboard.figures import palette
-from leaderboard.figures.board import figures
+from leaderboard.figures.board import score_fields
 from leaderboard.inference.badges import Badge
 from leaderboard.inference.splits import ArmSplit
 from leaderboard.markup import address
@@ -189,7 +189,7 @@ def _scored(panel: Panel) -> bool:
 
 def _marks(row: Row, panel: Panel) -> list[dict[str, object]]:
     return [
-        {"seller": wording.visible(row.agent), "buyer": wording.visible(name), **figures(score)}
+        {"seller": wording.visible(row.agent), "buyer": wording.visible(name), **score_fields(score)}
         for name, score in panel.by_opponent.items()
         if score.value is not None
     ]

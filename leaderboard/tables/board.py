@@ -16,7 +16,7 @@ Line = tuple[Row, Panel]
 
 
 @dataclass(frozen=True)
-class Table:
+class BoardTable:
     """What the table is drawn from. `lines` are the agents to show with the panel that is shown."""
 
     board: Board
@@ -52,7 +52,7 @@ class Table:
         return self.is_open and any(self.verdict(row).cost.cells for row, _ in self.lines)
 
 
-def board_table(shown: Table) -> str:
+def board_table(shown: BoardTable) -> str:
     """Return the HTML: ranked agents, then a line, then the others with what they lack."""
     headings = list(_headings(shown))
     above = [line for line in shown.lines if line[0].rank is not None or not shown.board.open_domains]
@@ -65,7 +65,7 @@ def board_table(shown: Table) -> str:
     return table(headings, rows)
 
 
-def _headings(shown: Table) -> Iterator[str]:
+def _headings(shown: BoardTable) -> Iterator[str]:
     board = shown.board
     role, other = board.role.value, board.role.other.value
     ranks = "over open domains: the places that 95% confidence leaves, all pairs compared at once"
@@ -92,13 +92,13 @@ def _headings(shown: Table) -> Iterator[str]:
     yield heading("matches", planned, number=True)
 
 
-def _cells(shown: Table, row: Row, panel: Panel) -> Iterator[str]:
+def _cells(shown: BoardTable, row: Row, panel: Panel) -> Iterator[str]:
     verdict = shown.verdict(row)
     yield cell(text(board_words.rank(row)), kind="rank")
     yield _name(shown.board, row)
     yield _score(panel.pooled, strong=True)
     if shown.trained:
-        yield _gain(verdict)
+        yield _gain(verdict, shown.board.design.hash)
     for name, score in panel.by_opponent.items():
         yield _against(name, score, row)
     if shown.trained:
@@ -136,11 +136,12 @@ def _score(found: Estimate, strong: bool = False) -> str:
     return stacked(shown, wording.interval(found), hint=n_of(found))
 
 
-def _gain(verdict: Verdict) -> str:
+def _gain(verdict: Verdict, design: str) -> str:
     found = verdict.gain
     if found is None:
         return cell(wording.NONE, "no base among the sellers", number=True)
-    value = wording.signed(found.estimate.value)
+    (arm,), (base,) = found.contrast.plus, found.contrast.minus
+    value = link(wording.signed(found.estimate.value), "compare", design=design, a=arm, b=base)
     shown = f"<b>{value}</b>" if signs.gain_detectable(verdict) else value
     hint = f"{found.label}: n = {found.cells:,} cells on {found.estimate.clusters:,} scenarios"
     hint += f", {found.dropped:,} dropped" if found.dropped else ""
@@ -182,7 +183,7 @@ def _guards(verdict: Verdict) -> str:
     )
 
 
-def _matches(shown: Table, row: Row, panel: Panel) -> str:
+def _matches(shown: BoardTable, row: Row, panel: Panel) -> str:
     count = board_words.matches(row) if shown.is_open else f"{panel.pooled.cells:,}"
     gap = "" if row.complete else board_words.missing(row)
     if gap and row.bounds is not None and row.open_missing:
@@ -190,7 +191,7 @@ def _matches(shown: Table, row: Row, panel: Panel) -> str:
     return cell(text(count) + ("&thinsp;!" if gap else ""), gap, number=True)
 
 
-def _incomplete(shown: Table, row: Row, panel: Panel, columns: int) -> str:
+def _incomplete(shown: BoardTable, row: Row, panel: Panel, columns: int) -> str:
     """Return a row below the line: what the agent lacks, and the command that fills it."""
     command = board_words.fill_command(shown.board, shown.database)
     return (

@@ -123,7 +123,7 @@ def _line(line: Line, first: bool) -> Iterator[str]:
     yield cell(text(line.of))
     yield cell(wording.signed(found.value), number=True)
     yield cell(text(signed_ends(found)), number=True)
-    yield cell(text(wording.p_value(found.p).removeprefix("p = ").removeprefix("p ")), number=True)
+    yield cell(text(wording.p_value(found.p, "")), number=True)
     yield cell(f"{found.cells:,} / {found.clusters:,}", number=True)
 
 

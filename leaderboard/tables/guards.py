@@ -59,8 +59,7 @@ def _heading(name: str, analysis: Analysis) -> str:
         ALARM: f"limit {analysis.alarm_margin:.3f}",
         BASE: f"limits {', '.join(f'{margin:.1%}' for margin in base)}",
     }[name]
-    shown = heading(name, HINTS[name], term="guard").removesuffix("</th>")
-    return f'{shown}<br><span class="soft">{limit} (ours)</span></th>'
+    return heading(name, HINTS[name], term="guard", small=f"{limit} (ours)")
 
 
 def _guard(guard: Guard) -> str:

@@ -8,7 +8,7 @@ from arena.design import Design
 from arena.schedule import planned
 from arena.store import Filter, Store, StoredDesign
 from leaderboard import markup, wording
-from leaderboard.tables import designs as design_rows
+from leaderboard.tables import designs as design_table
 from leaderboard.views import common
 from leaderboard.views.downloads import download
 from leaderboard.wording import counted
@@ -33,7 +33,7 @@ def show() -> None:
 
 
 def _head(store: Store, stored: StoredDesign) -> None:
-    design, analysis = stored.design, design_rows.analysis_of(stored.design)
+    design, analysis = stored.design, design_table.analysis_of(stored.design)
     scored, begun_before = _played(store, stored)
     reused = (
         f", {begun_before:,} of them begun before the freeze: contrasts over those are exploratory"
@@ -48,7 +48,7 @@ def _head(store: Store, stored: StoredDesign) -> None:
         f'<h3 class="ba-title">Design <code>{design.hash}</code></h3>'
         f"<div>Frozen {markup.text(wording.when(stored.created_at))}, last run "
         f"{markup.text(wording.when(stored.last_run_at))} · {links}<br>"
-        f"{markup.text(design_rows.rules(design))}<br>"
+        f"{markup.text(design_table.rules(design))}<br>"
         f"<b>{scored:,} of {planned(design):,} planned matches scored</b>{reused}<br>"
         f"Boards print the {'t' if analysis.interval == 't' else 'bootstrap'} interval; p is always the "
         "t statistic's.</div>"
@@ -66,37 +66,37 @@ def _played(store: Store, stored: StoredDesign) -> tuple[int, int]:
 
 def _sellers(design: Design, every: list[StoredDesign]) -> None:
     """Show the sellers with their bases, and how many arms were ever tried from each base."""
-    rows = design_rows.sellers(design)
+    rows = design_table.sellers(design)
     st.subheader(counted(len(rows), "seller"))
-    st.html(design_rows.table(rows, design_rows.SELLERS))
-    if notes := design_rows.arms_tried(design, every):
+    st.html(design_table.table(rows, design_table.SELLERS))
+    if notes := design_table.arms_tried(design, every):
         notes.append("Tried: over all designs of this record.")
         st.html(f'<div class="ba-note">{"<br>".join(map(markup.text, notes))}</div>')
     download("the sellers", rows, f"sellers-{design.hash}")
 
 
 def _buyers(store: Store, design: Design) -> None:
-    rows = design_rows.buyers(design, store.audits())
+    rows = design_table.buyers(design, store.audits())
     st.subheader(counted(len(rows), "buyer"))
-    st.html(design_rows.table(rows, design_rows.BUYERS))
-    if families := ", ".join(design_rows.analysis_of(design).training_families):
+    st.html(design_table.table(rows, design_table.BUYERS))
+    if families := ", ".join(design_table.analysis_of(design).training_families):
         st.html(f'<div class="ba-note">Arms were trained against: {markup.text(families)}</div>')
     download("the buyers", rows, f"buyers-{design.hash}")
 
 
 def _domains(design: Design) -> None:
-    rows = design_rows.domains(design)
+    rows = design_table.domains(design)
     st.subheader(counted(len(rows), "domain"))
     links = {
         domain.name: markup.link(domain.name, "scenarios", design=design.hash, domain=domain.name)
         for domain in design.domains
     }
-    st.html(design_rows.table(rows, design_rows.DOMAINS, links))
+    st.html(design_table.table(rows, design_table.DOMAINS, links))
     download("the domains", rows, f"domains-{design.hash}")
 
 
 def _family(design: Design) -> None:
-    rows = design_rows.contrasts(design)
+    rows = design_table.contrasts(design)
     st.subheader("Declared contrasts")
     if not rows:
         st.html(
@@ -115,14 +115,14 @@ def _family(design: Design) -> None:
         f'<div class="ba-note">One family: Holm over <b>m = {len(rows)}</b>, fixed before play.'
         f"{markup.text(apart)}</div>"
     )
-    st.html(design_rows.table(rows, design_rows.CONTRASTS))
+    st.html(design_table.table(rows, design_table.CONTRASTS))
     download("the contrasts", rows, f"contrasts-{design.hash}")
 
 
 def _guards(design: Design) -> None:
     st.subheader("Guards and limits (ours)")
-    rows = design_rows.limits(design)
-    st.html(design_rows.table(rows, design_rows.LIMITS))
+    rows = design_table.limits(design)
+    st.html(design_table.table(rows, design_table.LIMITS))
     download("the guards", rows, f"guards-{design.hash}")
 
 
@@ -137,7 +137,7 @@ def _log(store: Store, design: Design) -> None:
             f"see for itself is added by <code>{markup.text(command)}</code></div>"
         )
         return
-    st.html(design_rows.table(design_rows.log(log), design_rows.LOG))
+    st.html(design_table.table(design_table.log(log), design_table.LOG))
     download("the log", [entry._asdict() for entry in log], f"deviations-{design.hash}")
 
 
@@ -150,7 +150,7 @@ def _list(store: Store, every: list[StoredDesign]) -> None:
         key: markup.link(key, "designs", design=key) + " · " + markup.link("board", "board", design=key)
         for key in (row["design"] for row in rows)
     }
-    st.html(design_rows.table(shown, tuple(rows[0]), links))
+    st.html(design_table.table(shown, tuple(rows[0]), links))
     download("the designs", rows, "designs")
 
 
@@ -164,7 +164,7 @@ def _row(store: Store, stored: StoredDesign) -> dict[str, Any]:
         "buyers": len(design.buyers),
         "domains": len(design.domains),
         "scenarios": design.scenarios,
-        "contrasts": len(design_rows.analysis_of(design).contrasts),
+        "contrasts": len(design_table.analysis_of(design).contrasts),
         "planned": planned(design),
         "deviations": len(store.deviations(design.hash)),
     }

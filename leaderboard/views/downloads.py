@@ -9,10 +9,10 @@ from typing import Any
 
 import streamlit as st
 
-Table = Sequence[Mapping[str, Any]]
+Rows = Sequence[Mapping[str, Any]]
 
 
-def download(label: str, rows: Table | Callable[[], Table], name: str) -> None:
+def download(label: str, rows: Rows | Callable[[], Rows], name: str) -> None:
     """Put buttons under a table that download `rows` as CSV and as JSON, in files called `name`.
 
     `label` says what the rows are, as ``the board``. Nested values stand in the CSV as JSON. A function
@@ -35,15 +35,15 @@ def download(label: str, rows: Table | Callable[[], Table], name: str) -> None:
             )
 
 
-def _later(written: Callable[[Table], str], rows: Callable[[], Table]) -> str:
+def _later(written: Callable[[Rows], str], rows: Callable[[], Rows]) -> str:
     return written(rows())
 
 
-def _json(rows: Table) -> str:
+def _json(rows: Rows) -> str:
     return json.dumps(list(rows), indent=1, ensure_ascii=False)
 
 
-def _csv(rows: Table) -> str:
+def _csv(rows: Rows) -> str:
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, list(dict.fromkeys(field for row in rows for field in row)))
     writer.writeheader()

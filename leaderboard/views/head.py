@@ -8,7 +8,7 @@ from arena.schedule import planned
 from arena.store import Pace, Store, StoredDesign
 from leaderboard import board_words, markup, wording
 from leaderboard.board import Board
-from leaderboard.tables import designs as design_rows
+from leaderboard.tables import designs as design_table
 from leaderboard.views import common, following
 
 WINDOW = timedelta(minutes=10)
@@ -41,7 +41,7 @@ def show(store: Store, stored: StoredDesign, board: Board) -> None:
 
 def _tried(store: Store, stored: StoredDesign) -> str:
     """Say of how many arms those of this design are the shown ones, over all designs of the record."""
-    said = design_rows.arms_tried(stored.design, store.designs())
+    said = design_table.arms_tried(stored.design, store.designs())
     return f"<br>{markup.text('; '.join(said))}" if said else ""
 
 

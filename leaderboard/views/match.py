@@ -10,7 +10,7 @@ from arena.design import Design
 from arena.errors import UserError
 from arena.store import Filter, Listed, Store, StoreError
 from leaderboard import dialogue, markup
-from leaderboard.figures import match as figures
+from leaderboard.figures import match as match_figure
 from leaderboard.replay import Transcript, replay, transcript, turn_content
 from leaderboard.views import common
 from leaderboard.views.downloads import download
@@ -41,7 +41,7 @@ def _body(store: Store, shown: Transcript) -> None:
         st.html((spoken or _SILENT) + dialogue.ending(shown))
         _files(store, shown)
     with right, st.container(key="ba-beside"):
-        st.altair_chart(figures.utility_plane(found), width="stretch", alt=_ALT)
+        st.altair_chart(match_figure.utility_plane(found), width="stretch", alt=_ALT)
         st.html(dialogue.terms_table(found))
         download("the terms", dialogue.terms_rows(found), f"terms-{shown.match.key[:12]}")
 

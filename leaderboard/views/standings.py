@@ -39,7 +39,7 @@ def show() -> None:
         st.info("No agent of this design fits these filters: choose every kind and every family.")
         return
     marks = badges(stored.design, store.audits())
-    shown = board_table.Table(found, lines, said, marks, common.database() or "")
+    shown = board_table.BoardTable(found, lines, said, marks, common.database() or "")
     _draw(shown)
     versions = {row.player.version for row, _ in lines}
     rows = [row for row in to_json(found, said, marks) if row["version"] in versions]
@@ -82,7 +82,7 @@ def _scope(found: Board, choice: filters.Choice, hidden: int) -> None:
         st.caption(f"{wording.counted(hidden, 'agent')} hidden by the filters; ranks count them all.")
 
 
-def _draw(shown: board_table.Table) -> None:
+def _draw(shown: board_table.BoardTable) -> None:
     figure = board_figure.board_figure(shown.board, shown.lines, anchors(), shown.verdicts)
     if figure is not None:
         with st.container(key="ba-figure"):
@@ -91,13 +91,15 @@ def _draw(shown: board_table.Table) -> None:
     st.html(board_table.board_table(shown))
 
 
-def _notes(shown: board_table.Table) -> None:
+def _notes(shown: board_table.BoardTable) -> None:
     scores = [score for _, p in shown.lines for score in (p.pooled, *p.by_opponent.values())]
     notes = [
         "Score: the mean over opponents of the mean over domains of an agent's own utility. Intervals: "
         "95%, t, by scenario as cluster within domain. Rank: the places that 95% confidence leaves.",
         *wording.notes(scores),
     ]
+    if shown.trained:
+        notes.append("A gain over base leads to the comparison of the two.")
     if shown.judged:
         notes.append(f"Guards (ours): {signs.LEGEND}.")
     if any(row.self_play for row, _ in shown.lines):

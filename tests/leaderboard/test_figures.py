@@ -3,6 +3,7 @@ plain text."""
 
 import re
 from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from leaderboard.board import board
 from leaderboard.figures import board as board_figure
 from leaderboard.figures import palette
 from leaderboard.inference.badges import badges
+from leaderboard.markup import address
 from leaderboard.tables import board as board_table
 from leaderboard.verdicts import verdicts
 from tests.leaderboard.planted import plan, world
@@ -53,7 +55,9 @@ def tabled(results, database="my file.db", held_out=False) -> str:
     found = board(results)
     lines = [(row, row.held_out if held_out else row.open) for row in found.rows]
     marks = badges(results.design, {})
-    return board_table.board_table(board_table.Table(found, lines, verdicts(results), marks, database))
+    return board_table.board_table(
+        board_table.BoardTable(found, lines, verdicts(results), marks, database)
+    )
 
 
 def row_of(html: str, agent: str) -> str:
@@ -129,7 +133,9 @@ def test_a_row_says_gain_holm_split_guards_and_n_on_hover(trained):
     html = tabled(trained)
     gain = verdicts(trained)["everywhere"].gain
     declared = row_of(html, "everywhere")
-    assert f"<b>{gain.estimate.value:+.3f}</b>" in declared, "detectable after Holm"
+    to_compare = address("compare", design=trained.design.hash, a="everywhere", b="base")
+    shown = f'<a href="{escape(to_compare)}" target="_self">{gain.estimate.value:+.3f}</a>'
+    assert f"<b>{shown}</b>" in declared, "detectable after Holm"
     low, high = gain.interval
     assert f"[{low:+.3f}, {high:+.3f}]" in declared
     assert "Holm p &lt; 0.001" in declared
