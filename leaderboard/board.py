@@ -25,7 +25,7 @@ MISSING_LIMIT = 0.02
 
 
 @dataclass(frozen=True)
-class Panel:
+class BoardPanel:
     """Scores over one set of domains: the open ones, or those held out."""
 
     pooled: Estimate
@@ -54,8 +54,8 @@ class Row:
     agent: str
     """Its name; ``name@version`` where two versions of it stand on the board."""
     player: Player
-    open: Panel
-    held_out: Panel | None
+    open: BoardPanel
+    held_out: BoardPanel | None
     """None where the design holds no domain out."""
     matches: int
     """Scored matches, open and held-out domains together."""
@@ -217,9 +217,9 @@ def _row(sides: _Sides, arm: int, player: Player) -> Row:
     )
 
 
-def _panel(cells: Cells, opponents: list[str], in_score_D: BoolArray) -> Panel:
+def _panel(cells: Cells, opponents: list[str], in_score_D: BoolArray) -> BoardPanel:
     count = len(opponents)
-    return Panel(
+    return BoardPanel(
         estimate(cells, score_weights(count, in_score_D)),
         {
             name: estimate(cells, buyer_weights(opponent, count, in_score_D))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from leaderboard import wording
-from leaderboard.inference.contrasts import Comparison, Panel
+from leaderboard.inference.contrasts import Comparison, ContrastPanel
 from leaderboard.inference.statistic import ALPHA, Estimate
 
 _PANEL = (
@@ -29,7 +29,7 @@ def held_out_sentence(found: Comparison) -> str | None:
     return f"{said}. Detectable there: {found.held_out.mde:.3f} or more, with 80% power"
 
 
-def _said(found: Comparison, panel: Panel) -> str:
+def _said(found: Comparison, panel: ContrastPanel) -> str:
     estimate = panel.estimate
     cells = f"on {panel.cells:,} of {panel.cells + panel.dropped:,} cells"
     if estimate.value is None:
@@ -44,7 +44,7 @@ def _said(found: Comparison, panel: Panel) -> str:
     return f"{said}{wording.mark(estimate)} {cells}; {p}{exploratory}"
 
 
-def _detected(found: Comparison, panel: Panel) -> str:
+def _detected(found: Comparison, panel: ContrastPanel) -> str:
     """Say who scores more, or gains more, and by how much: figures are positive in that direction."""
     value = panel.estimate.value or 0.0
     more = "more" if value > 0 else "less"
@@ -62,7 +62,7 @@ def _detected(found: Comparison, panel: Panel) -> str:
     return f"{found.label} is {wording.signed(value)} {wording.signed_interval(panel.interval)}"
 
 
-def _undetected(found: Comparison, panel: Panel) -> str:
+def _undetected(found: Comparison, panel: ContrastPanel) -> str:
     value = wording.signed(panel.estimate.value)
     interval = wording.signed_interval(panel.interval)
     after = " after Holm" if panel.p is not None and panel.p < ALPHA else ""
@@ -92,7 +92,7 @@ def to_json(found: Comparison, design: str) -> dict[str, Any]:
     }
 
 
-def _panel_json(panel: Panel) -> dict[str, Any]:
+def _panel_json(panel: ContrastPanel) -> dict[str, Any]:
     return panel.figures(*_PANEL, value="difference") | {
         "t_interval": panel.t_interval and list(panel.t_interval),
         "bootstrap_interval": panel.bootstrap_interval and list(panel.bootstrap_interval),

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leaderboard import board_words, signs, wording
-from leaderboard.board import MISSING_LIMIT, Board, Panel, Row
+from leaderboard.board import MISSING_LIMIT, Board, BoardPanel, Row
 from leaderboard.inference.badges import Badge
 from leaderboard.inference.statistic import Estimate
 from leaderboard.verdicts import Verdict
@@ -109,7 +109,7 @@ def render(
     out.file.write(text.encode(out.encoding, "backslashreplace").decode(out.encoding))
 
 
-_Line = tuple[Row, Panel]
+_Line = tuple[Row, BoardPanel]
 
 
 def _listed(board: Board) -> list[Row]:

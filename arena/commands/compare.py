@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arena.results import Results
-    from leaderboard.inference.contrasts import Comparison, Panel
+    from leaderboard.inference.contrasts import Comparison, ContrastPanel
     from leaderboard.inference.statistic import Estimate
     from scenarios.scenario import Role
 
@@ -147,7 +147,7 @@ def _print_family(found: "list[Comparison]") -> None:
     typer.echo("Detectable: the least difference with 80% power at alpha 0.05, before Holm.")
 
 
-def _family_row(panel: "Panel") -> list[str]:
+def _family_row(panel: "ContrastPanel") -> list[str]:
     from leaderboard import wording
 
     difference, _, p, count = _row(panel.estimate)

@@ -16,7 +16,7 @@ from leaderboard import comparison
 from leaderboard.board import board
 from leaderboard.export.matches import COLUMNS, match_rows
 from leaderboard.inference.badges import badges
-from leaderboard.inference.contrasts import Comparison, Panel, asked
+from leaderboard.inference.contrasts import Comparison, ContrastPanel, asked
 from leaderboard.verdicts import to_json, verdicts
 from scenarios.scenario import Role
 
@@ -134,7 +134,7 @@ def _contrast_rows(found: Comparison, results: Results) -> Generator[Row]:
         yield whole | apart | _panel(found.held_out)
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
+def _panel(panel: ContrastPanel) -> dict[str, Any]:
     found = panel.figures(
         *_ESTIMATE,
         *("adjusted_p", "dropped", "mde", "confirmatory"),

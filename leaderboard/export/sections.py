@@ -5,12 +5,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leaderboard import board_words, comparison, signs, wording
-from leaderboard.board import Panel as BoardPanel
-from leaderboard.board import Row
+from leaderboard.board import BoardPanel, Row
 from leaderboard.figures import board as board_figure
 from leaderboard.figures import intervals as interval_figure
 from leaderboard.figures.svg import svg
-from leaderboard.inference.contrasts import Comparison, Panel
+from leaderboard.inference.contrasts import Comparison, ContrastPanel
 from leaderboard.inference.guards import ALARM, LEAK, Guard, GuardResult
 from leaderboard.markup import cell, heading, table, text
 from leaderboard.tables import board as board_table
@@ -96,7 +95,7 @@ def _compared(found: Sequence[Comparison], name: str) -> Iterator[str]:
     yield _by_buyer(found)
 
 
-def _claims(said: Sequence[tuple[Panel, str]]) -> str:
+def _claims(said: Sequence[tuple[ContrastPanel, str]]) -> str:
     """Return each contrast's sentence, marked where it is detectable, and what it may be taken for."""
     lines = []
     for panel, sentence in said:
@@ -106,7 +105,7 @@ def _claims(said: Sequence[tuple[Panel, str]]) -> str:
     return f'<ul class="claims">{"".join(lines)}</ul>'
 
 
-def _contrast_table(found: Sequence[tuple[str, Panel]]) -> str:
+def _contrast_table(found: Sequence[tuple[str, ContrastPanel]]) -> str:
     headings = [
         heading("contrast", term="contrast"),
         heading("difference", number=True),
@@ -121,7 +120,7 @@ def _contrast_table(found: Sequence[tuple[str, Panel]]) -> str:
     return table(headings, [_contrast_row(label, panel) for label, panel in found])
 
 
-def _contrast_row(label: str, panel: Panel) -> str:
+def _contrast_row(label: str, panel: ContrastPanel) -> str:
     found = panel.estimate
     value = wording.signed(found.value)
     numbers = (

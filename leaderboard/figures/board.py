@@ -7,7 +7,7 @@ import altair as alt
 import pandas as pd
 
 from leaderboard import board_words, signs, wording
-from leaderboard.board import Board, Panel, Row
+from leaderboard.board import Board, BoardPanel, Row
 from leaderboard.figures import palette
 from leaderboard.inference.statistic import Estimate
 from leaderboard.markup import address
@@ -32,7 +32,7 @@ _HINT = [
 
 def board_figure(
     board: Board,
-    panels: Sequence[tuple[Row, Panel]],
+    panels: Sequence[tuple[Row, BoardPanel]],
     anchors: Set[str],
     verdicts: Mapping[str, Verdict],
 ) -> alt.LayerChart | None:
@@ -185,7 +185,7 @@ def _label(row: Row) -> str:
 
 
 def _pooled(
-    board: Board, row: Row, panel: Panel, anchors: Set[str], verdicts: Mapping[str, Verdict]
+    board: Board, row: Row, panel: BoardPanel, anchors: Set[str], verdicts: Mapping[str, Verdict]
 ) -> dict[str, object]:
     chosen = {"design": board.design.hash, board.role.value: row.player.version}
     return {
@@ -204,7 +204,7 @@ def _place(row: Row) -> str:
 
 
 def _bases(
-    board: Board, lines: Sequence[tuple[Row, Panel]], verdicts: Mapping[str, Verdict]
+    board: Board, lines: Sequence[tuple[Row, BoardPanel]], verdicts: Mapping[str, Verdict]
 ) -> list[dict[str, object]]:
     """Return the base's score beside each seller that has one, as far as both are known."""
     scores = {_label(row): panel.pooled.value for row, panel in lines}
@@ -227,7 +227,7 @@ def _bases(
 
 
 def _guards(
-    lines: Sequence[tuple[Row, Panel]], verdicts: Mapping[str, Verdict]
+    lines: Sequence[tuple[Row, BoardPanel]], verdicts: Mapping[str, Verdict]
 ) -> list[dict[str, object]]:
     """Return a mark for every guard of every seller, and a sign for every alarm after them."""
     found: list[dict[str, object]] = []
@@ -250,7 +250,7 @@ def _guards(
     return found
 
 
-def _marks(board: Board, row: Row, panel: Panel) -> list[dict[str, object]]:
+def _marks(board: Board, row: Row, panel: BoardPanel) -> list[dict[str, object]]:
     return [
         {"agent": _label(row), "opponent": wording.visible(name), **score_fields(score)}
         for name, score in panel.by_opponent.items()

@@ -7,14 +7,14 @@ import altair as alt
 import pandas as pd
 
 from leaderboard import signs, wording
-from leaderboard.board import Board, Panel, Row
+from leaderboard.board import Board, BoardPanel, Row
 from leaderboard.figures import palette
 from leaderboard.figures.board import score_fields
 from leaderboard.inference.badges import Badge
 from leaderboard.inference.splits import ArmSplit
 from leaderboard.markup import address
 
-Lines = Sequence[tuple[Row, Panel]]
+Lines = Sequence[tuple[Row, BoardPanel]]
 _CELL_WIDTH, _CELL_HEIGHT = 92, 34
 _ROW_HEIGHT = 36
 _AROUND = 130
@@ -183,11 +183,11 @@ def _alarm_layers(rows: Sequence[Row], splits: Mapping[str, ArmSplit], y: alt.Y)
     return [text.encode(x=alt.value("width"), y=y, text="sign:N", tooltip=["seller:N", "why:N"])]
 
 
-def _scored(panel: Panel) -> bool:
+def _scored(panel: BoardPanel) -> bool:
     return any(score.value is not None for score in panel.by_opponent.values())
 
 
-def _marks(row: Row, panel: Panel) -> list[dict[str, object]]:
+def _marks(row: Row, panel: BoardPanel) -> list[dict[str, object]]:
     return [
         {"seller": wording.visible(row.agent), "buyer": wording.visible(name), **score_fields(score)}
         for name, score in panel.by_opponent.items()
@@ -196,7 +196,7 @@ def _marks(row: Row, panel: Panel) -> list[dict[str, object]]:
 
 
 def _cells(
-    board: Board, row: Row, panel: Panel, badges: Mapping[str, tuple[Badge, ...]]
+    board: Board, row: Row, panel: BoardPanel, badges: Mapping[str, tuple[Badge, ...]]
 ) -> list[dict[str, object]]:
     """Return the row's cells of the grid: its marks, with what stands in them and where they lead."""
     headings = {wording.visible(name): _buyer(name, badges) for name in board.opponents}

@@ -36,7 +36,7 @@ UNDECLARED = "not declared in the design"
 
 
 @dataclass(frozen=True)
-class Panel:
+class ContrastPanel:
     """A contrast over one set of domains: the open ones, or those held out."""
 
     estimate: Estimate
@@ -73,7 +73,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Comparison(Panel):
+class Comparison(ContrastPanel):
     """A contrast over the open domains, with where it comes from. Edges are those of `estimate`: where
     its `problem` says why there is no interval, p is None too, and counts as 1 in the family."""
 
@@ -89,7 +89,7 @@ class Comparison(Panel):
     """Over each open domain alone."""
     leave_one_out: dict[str, Estimate]
     """Over the open domains without this one; empty where there is only one."""
-    held_out: Panel | None
+    held_out: ContrastPanel | None
     """None where the design holds no domain out. Its domains are in no other figure."""
     components: power.Components | None
     """None where there is no interval."""
@@ -157,7 +157,7 @@ def compare_all(
     cells = [ground.cells(contrast) for contrast in contrasts]
     booted = booted or ground.analysis.interval == "bootstrap"
     pooled = _panels(ground, contrasts, cells, results.open_D, booted)
-    apart: Sequence[Panel | None] = [None] * len(contrasts)
+    apart: Sequence[ContrastPanel | None] = [None] * len(contrasts)
     if results.held_D.any():
         apart = _panels(ground, contrasts, cells, results.held_D, booted)
     return [_comparison(ground, *found) for found in zip(contrasts, cells, pooled, apart, strict=True)]
@@ -202,7 +202,7 @@ def _panels(
     cells: Sequence[Cells],
     in_score_D: BoolArray,
     booted: bool,
-) -> list[Panel]:
+) -> list[ContrastPanel]:
     weight_B_D = ground.weights(in_score_D)
     bootstrap = bootstrap_intervals(cells, weight_B_D) if booted else [None] * len(cells)
     adjusted = _adjusted(ground, contrasts, weight_B_D)
@@ -212,7 +212,7 @@ def _panels(
         t_interval = whole.interval()
         why = UNDECLARED if holm_p is None else _reused(ground.stale(contrast, in_score_D))
         found.append(
-            Panel(
+            ContrastPanel(
                 estimate=whole,
                 t_interval=t_interval,
                 bootstrap_interval=drawn,
@@ -243,7 +243,11 @@ def _adjusted(
 
 
 def _comparison(
-    ground: Contrasted, contrast: Contrast, cells: Cells, pooled: Panel, held_out: Panel | None
+    ground: Contrasted,
+    contrast: Contrast,
+    cells: Cells,
+    pooled: ContrastPanel,
+    held_out: ContrastPanel | None,
 ) -> Comparison:
     design, open_D = ground.results.design, ground.results.open_D
     against = ground.seen.other.names

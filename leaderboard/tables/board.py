@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from leaderboard import board_words, signs, wording
-from leaderboard.board import MISSING_LIMIT, Board, Panel, Row
+from leaderboard.board import MISSING_LIMIT, Board, BoardPanel, Row
 from leaderboard.figures import palette
 from leaderboard.inference.badges import Badge
 from leaderboard.inference.statistic import Estimate
@@ -12,7 +12,7 @@ from leaderboard.markup import cell, heading, link, table, text
 from leaderboard.tables.cells import cost_cell, n_of, rate_cell, stacked
 from leaderboard.verdicts import Verdict
 
-Line = tuple[Row, Panel]
+Line = tuple[Row, BoardPanel]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _headings(shown: BoardTable) -> Iterator[str]:
     yield heading("matches", planned, number=True)
 
 
-def _cells(shown: BoardTable, row: Row, panel: Panel) -> Iterator[str]:
+def _cells(shown: BoardTable, row: Row, panel: BoardPanel) -> Iterator[str]:
     verdict = shown.verdict(row)
     yield cell(text(board_words.rank(row)), kind="rank")
     yield _name(shown.board, row)
@@ -183,7 +183,7 @@ def _guards(verdict: Verdict) -> str:
     )
 
 
-def _matches(shown: BoardTable, row: Row, panel: Panel) -> str:
+def _matches(shown: BoardTable, row: Row, panel: BoardPanel) -> str:
     count = board_words.matches(row) if shown.is_open else f"{panel.pooled.cells:,}"
     gap = "" if row.complete else board_words.missing(row)
     if gap and row.bounds is not None and row.open_missing:
@@ -191,7 +191,7 @@ def _matches(shown: BoardTable, row: Row, panel: Panel) -> str:
     return cell(text(count) + ("&thinsp;!" if gap else ""), gap, number=True)
 
 
-def _incomplete(shown: BoardTable, row: Row, panel: Panel, columns: int) -> str:
+def _incomplete(shown: BoardTable, row: Row, panel: BoardPanel, columns: int) -> str:
     """Return a row below the line: what the agent lacks, and the command that fills it."""
     command = board_words.fill_command(shown.board, shown.database)
     return (

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from arena.store import Listed
 from leaderboard import comparison, signs, wording
-from leaderboard.inference.contrasts import Comparison, Panel
+from leaderboard.inference.contrasts import Comparison, ContrastPanel
 from leaderboard.inference.gaps import Gap
 from leaderboard.inference.splits import ArmSplit
 from leaderboard.inference.statistic import Estimate
@@ -51,7 +51,7 @@ def claim(found: Comparison, family: int) -> str:
     )
 
 
-def facts(panel: Panel, printed: str, advice: str = "") -> str:
+def facts(panel: ContrastPanel, printed: str, advice: str = "") -> str:
     """Return what the sentence rests on: both intervals, p, n, and what could have been detected.
 
     `printed` is the interval that the design declares: t or bootstrap.
@@ -78,7 +78,7 @@ def _interval_name(kind: str, printed: str) -> str:
     return f"95% interval, {kind}" + (" (the design's)" if kind == printed else "")
 
 
-def _adjusted(panel: Panel) -> str:
+def _adjusted(panel: ContrastPanel) -> str:
     return "not in the family" if panel.adjusted_p is None else wording.p_value(panel.adjusted_p)
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from arena.results import Results
 from leaderboard import board_words, markup, signs, wording
-from leaderboard.board import Board, Panel, Row, board
+from leaderboard.board import Board, BoardPanel, Row, board
 from leaderboard.figures import board as board_figure
 from leaderboard.inference.badges import badges
 from leaderboard.inference.chosen import part
@@ -62,7 +62,7 @@ def _verdicts(
     return verdicts(part(results, domains, opener), role, why)
 
 
-def _panel(row: Row, panel: str) -> Panel | None:
+def _panel(row: Row, panel: str) -> BoardPanel | None:
     return row.open if panel == "open" else row.held_out
 
 
