@@ -13,6 +13,7 @@ from leaderboard.inference.splits import ArmSplit, splits
 from leaderboard.tables import buyers as buyers_table
 from leaderboard.views import common, controls
 from leaderboard.views.downloads import download
+from leaderboard.views.following import follow
 from scenarios.scenario import Role
 
 STYLE = """<style>
@@ -25,6 +26,7 @@ STYLE = """<style>
 def show() -> None:
     """Draw the design that the address names by buyers."""
     store = common.open_store()
+    follow(store)
     left, right = st.columns([5, 2])
     with left:
         stored = common.chosen_design(store)

@@ -18,6 +18,7 @@ from leaderboard.replay import transcript
 from leaderboard.tables import compare as compare_table
 from leaderboard.views import common, controls
 from leaderboard.views.downloads import download
+from leaderboard.views.following import follow
 from scenarios.scenario import Role
 
 _NO_CELL = ""
@@ -26,6 +27,7 @@ _NO_CELL = ""
 def show() -> None:
     """Compare the two sellers that the address names."""
     store = common.open_store()
+    follow(store)
     stored = common.chosen_design(store)
     st.html(compare_table.STYLE + dialogue.STYLE)
     if len(stored.design.sellers) < 2:

@@ -15,12 +15,14 @@ from leaderboard.known import known_kl
 from leaderboard.tables import guards as guards_table
 from leaderboard.views import common, controls, filters
 from leaderboard.views.downloads import download
+from leaderboard.views.following import follow
 from scenarios.scenario import Role
 
 
 def show() -> None:
     """Show the guards and the openings of the design that the address names."""
     store = common.open_store()
+    follow(store)
     stored = common.chosen_design(store)
     board = common.board_of(store, stored, Role.SELLER)
     if common.nothing_played(board):

@@ -13,6 +13,7 @@ from leaderboard.tables import scaling as scaling_table
 from leaderboard.verdicts import gains_over_base
 from leaderboard.views import common, filters
 from leaderboard.views.downloads import download
+from leaderboard.views.following import follow
 from scenarios.scenario import Role
 
 _EXAMPLE = """agents:
@@ -31,6 +32,7 @@ _EXAMPLE = """agents:
 def show() -> None:
     """Draw the gains of the design that the address names."""
     store = common.open_store()
+    follow(store)
     stored = common.chosen_design(store)
     design = stored.design
     gains = common.computed(gains_over_base, store, stored)

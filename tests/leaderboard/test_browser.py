@@ -191,6 +191,28 @@ def test_the_board_follows_a_record_that_grows_and_keeps_its_filter(path):
         assert "panel=held_out" in page.url
 
 
+def test_other_pages_follow_a_record_that_grows(path):
+    from playwright.sync_api import expect
+
+    grown = path.with_name("grown too.db")
+    plan = make_design(scenarios=5, seed=1)
+    play_into(grown, plan, skip=lambda place: place.number % 2)
+    said = {"compare": ".ba-facts", "buyers": ".ba-table", "guards": ".ba-table"}
+    with serving(grown, signal.SIGINT) as url, browsing(url) as page:
+        before = {}
+        for view, what in said.items():
+            tab = page.context.browser.new_page()
+            tab.goto(f"{url}/?view={view}")
+            shown = tab.locator(what).first
+            expect(shown).to_be_visible(timeout=60_000)
+            settle(tab)
+            before[view] = shown, shown.text_content()
+        play_into(grown, plan, skip=lambda place: not place.number % 2)
+        for shown, text in before.values():
+            assert text
+            expect(shown).not_to_have_text(text, timeout=60_000)
+
+
 def test_a_bad_link_is_a_sentence(page, server):
     from playwright.sync_api import expect
 
