@@ -42,7 +42,7 @@ class Contrast(BaseModel):
         """Return the contrast in words, with `names` by version: ``a - b``, or the difference of two
         gains as ``(a1 - base1) - (a2 - base2)``. A version without a name stands for itself."""
         sides = (self.plus, self.minus)
-        plus, minus = ([names.get(version, version) for version in side] for side in sides)
+        plus, minus = ([_apart(names.get(version, version)) for version in side] for side in sides)
         if len(plus) == 1:
             return f"{plus[0]} - {minus[0]}"
         if len(plus) == 2:
@@ -52,6 +52,11 @@ class Contrast(BaseModel):
     def key(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the contrast whatever the order of the sellers within a side."""
         return tuple(sorted(self.plus)), tuple(sorted(self.minus))
+
+
+def _apart(name: str) -> str:
+    """Return a name in brackets where it could be read as a difference itself."""
+    return f"({name})" if " - " in name else name
 
 
 class Guards(BaseModel):
@@ -92,7 +97,7 @@ class Analysis(BaseModel):
     """A difference of splits this large raises the pooling alarm even where the weakest gain is
     detectable."""
     interval: Interval = "t"
-    """Which 95% interval boards print; p is always the t statistic's."""
+    """Which 95% interval contrasts and gains print; p is always the t statistic's."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -41,13 +41,13 @@ def half_width(estimate: Estimate) -> str:
 
 
 def signed(value: float | None) -> str:
-    """Return a difference with its sign and three decimals."""
-    return NONE if value is None else f"{value:+.3f}"
+    """Return a difference with its sign and three decimals; what rounds to 0 is ``+0.000``."""
+    return NONE if value is None else f"{round(value, 3) + 0.0:+.3f}"
 
 
 def signed_interval(found: tuple[float, float] | None) -> str:
     """Return the interval of a difference as ``[+0.052, +0.075]``; where there is none, a dash."""
-    return NONE if found is None else f"[{found[0]:+.3f}, {found[1]:+.3f}]"
+    return NONE if found is None else f"[{signed(found[0])}, {signed(found[1])}]"
 
 
 def difference(estimate: Estimate) -> str:

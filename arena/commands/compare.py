@@ -95,7 +95,8 @@ def _print(found: "Comparison") -> None:
     print_table(table)
     if found.mde is not None:
         typer.echo(
-            f"Detectable in the open domains: {wording.effect(found.mde)} or more (80% power, alpha 0.05)."
+            f"Detectable in the open domains: {wording.effect(found.mde)} or more (80% power, "
+            "alpha 0.05)."
         )
     if found.advice:
         typer.echo(f"{found.advice[0].upper()}{found.advice[1:]}.")

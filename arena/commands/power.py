@@ -15,7 +15,9 @@ def power(
     cells: Annotated[int | None, typer.Option(min=3, help="Cells that both sellers play.")] = None,
     sd: Annotated[
         float | None,
-        typer.Option(min=0.0, help="SD of the difference of two sellers' scores from cell to cell."),
+        typer.Option(
+            min=0.0, max=1.0, help="SD of the difference of two sellers' scores from cell to cell."
+        ),
     ] = None,
     design: Annotated[
         str | None,
@@ -26,7 +28,9 @@ def power(
             help="Take variances from a design's matches. [default: the one run last, without --sd]",
         ),
     ] = None,
-    effect: Annotated[float | None, typer.Option(help="The difference that has to be detected.")] = None,
+    effect: Annotated[
+        float | None, typer.Option(min=-1.0, max=1.0, help="The difference that has to be detected.")
+    ] = None,
     power: Annotated[
         float, typer.Option(min=0.5, max=0.999, help="The chance with which it has to be detected.")
     ] = 0.8,

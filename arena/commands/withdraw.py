@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from arena.store import Store
 
+FEWEST_DIGITS = 6
+
 
 def withdraw(
     agent: Annotated[
@@ -37,6 +39,8 @@ def withdraw(
     reason = reason.strip()
     if not reason:
         raise UserError("a withdrawal needs a reason")
+    if match is not None and len(match.strip()) < FEWEST_DIGITS:
+        raise UserError(f"give at least {FEWEST_DIGITS} digits of the match's key: nothing undoes this")
     with open_store(db) as store:
         gone = list(
             _agents(store, agent, reason) if agent is not None else _match(store, match or "", reason)

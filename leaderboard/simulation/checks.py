@@ -40,10 +40,12 @@ class Finding:
 
     @property
     def error(self) -> float | None:
-        """One Monte Carlo standard error of the share."""
+        """One Monte Carlo standard error of the share: of (found + 1) / (worlds + 2), since all of 20
+        worlds do not make it certain."""
         if self.share is None:
             return None
-        return sqrt(max(self.share * (1 - self.share), 1e-9) / self.worlds)
+        share = (self.share * self.worlds + 1) / (self.worlds + 2)
+        return sqrt(share * (1 - share) / self.worlds)
 
     @property
     def as_meant(self) -> bool | None:

@@ -526,6 +526,20 @@ def timed(script: str) -> tuple[float, subprocess.CompletedProcess[str]]:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("withdraw", "--match", "e", "--reason", "r"), "at least 6 digits"),
+        (("power", "--cells", "10", "--sd", "inf"), "less than or equal to 1"),
+        (("power", "--cells", "10", "--sd", "0.2", "--effect", "3"), "less than or equal to 1"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(arguments: tuple[str, ...], said: str) -> None:
+    refused = CliRunner().invoke(app, arguments)
+    assert refused.exit_code == 2
+    assert said in refused.stderr
+
+
 def test_version() -> None:
     assert re.fullmatch(r"arena \d+\.\d+\.\d+\n", invoke("--version"))
 
