@@ -66,12 +66,13 @@ def _strategies_json() -> list[dict[str, Any]]:
 def _print(known: "list[Registration]") -> None:
     from agents.scripted import STRATEGIES
     from arena.commands.printing import add_row, new_table, print_table
+    from leaderboard.wording import when
 
     if known:
         table = new_table("agent", "version", "role", "kind", "what", "registered", "withdrawn")
         for agent in known:
             who = (agent.name, agent.spec.version, agent.role, agent.spec.kind, what(agent.spec))
-            add_row(table, *who, agent.registered_at[:16], agent.withdrawn_reason)
+            add_row(table, *who, when(agent.registered_at), agent.withdrawn_reason)
         print_table(table)
     else:
         typer.echo("No agent is registered yet: arena register NAME --model ... adds one.\n")

@@ -54,15 +54,15 @@ def _row(store: "Store", stored: "StoredDesign") -> dict[str, Any]:
 
 def _print(found: list[dict[str, Any]]) -> None:
     from arena.commands.printing import add_row, new_table, print_table
+    from leaderboard.wording import when
 
-    columns = ("design", "frozen (UTC)", ">sellers", ">buyers", ">domains", ">scenarios", ">contrasts")
+    columns = ("design", "frozen", ">sellers", ">buyers", ">domains", ">scenarios", ">contrasts")
     table = new_table(*columns, ">deviations", ">scored", ">planned", "rules")
     for row in found:
         turns = f"{row['turns']} turns" if row["turns"] else "hidden limits"
         counts = [len(row[side]) for side in ("sellers", "buyers", "domains")]
-        frozen = row["created_at"][:16].replace("T", " ")
         scored, planned = f"{row['scored']:,}", f"{row['planned']:,}"
         rules = f"{row['opener']}, {turns}, seed {row['seed']}"
         counts += [row[count] for count in ("scenarios", "contrasts", "deviations")]
-        add_row(table, row["design"], frozen, *counts, scored, planned, rules)
+        add_row(table, row["design"], when(row["created_at"]), *counts, scored, planned, rules)
     print_table(table)
