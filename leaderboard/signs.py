@@ -8,6 +8,7 @@ from leaderboard.inference.badges import Badge
 from leaderboard.inference.contrasts import Comparison
 from leaderboard.inference.guards import ALARM as ALARM_GUARD
 from leaderboard.inference.guards import BASE, LEAK, OPENER, Guard, GuardResult
+from leaderboard.inference.splits import ArmSplit
 from leaderboard.inference.statistic import LEVEL, Estimate
 from leaderboard.verdicts import Verdict
 
@@ -64,6 +65,13 @@ def guard_figures(guard: Guard) -> str:
     basis = f"n = {guard.n:,} on {wording.counted(guard.clusters, 'scenario')}" if guard.n else ""
     parts = (f"{value}{interval}", f"limit {guard.limit:.2f} (ours)", basis, guard.note)
     return "; ".join(filter(None, parts))
+
+
+def reach(split: ArmSplit) -> str:
+    """Return in two or three words whether a gain over base lives on one buyer."""
+    if split.alarm:
+        return f"{ALARM} pooling alarm"
+    return "general gain" if split.general else "no pooling alarm"
 
 
 def alarm(verdict: Verdict) -> list[Sign]:

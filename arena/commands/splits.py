@@ -21,7 +21,7 @@ def splits(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
     """
     from arena.commands.printing import print_json
     from arena.printable import plain
-    from leaderboard import board_words, wording
+    from leaderboard import board_words, signs, wording
     from leaderboard.inference.splits import splits as find
 
     with open_store(db) as store:
@@ -36,8 +36,7 @@ def splits(design: DesignHash = None, db: Db = None, as_json: AsJson = False) ->
     _print_splits(found)
     for one in found:
         if one.base is not None:
-            mark = "POOLING ALARM" if one.alarm else "general gain" if one.general else "no mark"
-            typer.echo(plain(f"{one.arm}: {mark}; {one.why}."))
+            typer.echo(plain(f"{one.arm}: {signs.reach(one)}; {one.why}."))
     for note in wording.notes(_shown(found)):
         typer.echo(note)
     typer.echo("Holm p: over all arms and buyers of its table. n/G: cells, and scenarios.")

@@ -93,10 +93,8 @@ def _split_cells(arm: ArmSplit, buyers: Sequence[str], design: str) -> Iterator[
     yield _stacked(arm.base_split, {})
     yield _stacked(arm.moved, arm.moved_adjusted_p)
     style = "ba-alarm" if arm.alarm else "ba-badge"
-    general = "general gain" if arm.general else "no alarm"
-    word = f"{signs.ALARM} pooling alarm" if arm.alarm else general
     why = f'<span class="soft">{text(arm.why)}</span>'
-    yield f'<td class="ba-why"><span class="{style}">{word}</span><br>{why}</td>'
+    yield f'<td class="ba-why"><span class="{style}">{signs.reach(arm)}</span><br>{why}</td>'
 
 
 def _gain(found: Estimate | None, adjusted_p: float | None) -> str:

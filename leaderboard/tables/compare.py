@@ -173,12 +173,8 @@ def _value_row(part: Part, strong: bool = False) -> str:
 
 def lives_on(found: ArmSplit) -> str:
     """Say whether a gain over base lives on one buyer: alarm or general gain, and why."""
-    if found.alarm:
-        mark, name, style = signs.ALARM, "pooling alarm", "ba-alarm"
-    else:
-        mark, name, style = "", "general gain" if found.general else "no pooling alarm", "ba-badge"
-    label = f"{mark} {name}".strip()
-    return f'<div><span class="{style}">{label}</span> {text(found.why)}.</div>'
+    style = "ba-alarm" if found.alarm else "ba-badge"
+    return f'<div><span class="{style}">{signs.reach(found)}</span> {text(found.why)}.</div>'
 
 
 def whose(parts: Value) -> list[str]:
