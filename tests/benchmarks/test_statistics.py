@@ -10,9 +10,8 @@ import pytest
 
 from tests.benchmarks import resampling
 
-LEAST = 10
-"""How much faster than a call a contrast we have to be on any machine, however busy; the figure that is
-printed is what counts."""
+LEAST = 50
+"""How much faster than a call a contrast we have to be, in processor time."""
 
 
 @pytest.mark.slow
@@ -37,7 +36,7 @@ def test_190_contrasts_are_quicker_than_scipys_bootstrap(
     assert (mine["ranks"], mine["splits"]) == (20, 20)
     for other in others:
         assert other["contrasts"] == 190
-    assert result["ratio"] > LEAST
+    assert result["ratio"] >= LEAST
 
 
 def test_the_world_is_the_one_described() -> None:
@@ -53,4 +52,3 @@ def test_our_half_does_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = resampling.ours(resampling.world())
     assert (figures["contrasts"], figures["holm"]) == (190, 190)
     assert (figures["ranks"], figures["splits"]) == (20, 20)
-    assert figures["cpu_seconds"] > 0

@@ -13,18 +13,18 @@ from arena.store import Store
 from leaderboard.inference.guards import guards
 from leaderboard.inference.openings import openings
 from leaderboard.inference.splits import splits
+from scenarios.scenario import Role
 from tests.leaderboard.tournament import make_design, play_into
 
 SELLERS = ("logroller", "boulware", "linear")
+BUYERS = ("conceder", "linear")
 
 
 @pytest.fixture(scope="module")
 def plan():
     version = {name: spec_of(name).version for name in SELLERS}
     bases = {version["logroller"]: version["linear"], version["boulware"]: version["linear"]}
-    return make_design(
-        SELLERS, ("conceder", "linear"), scenarios=8, infeasible=3, analysis=Analysis(bases=bases)
-    )
+    return make_design(SELLERS, BUYERS, scenarios=8, infeasible=3, analysis=Analysis(bases=bases))
 
 
 @pytest.fixture(scope="module")
@@ -46,25 +46,50 @@ def arena(*words, db, expect=0):
     return result.stdout if expect == 0 else result.stderr
 
 
-def test_json_is_what_the_results_say(db, results):
+ESTIMATE = {"value", "low", "high", "p", "clusters", "cells", "problem"}
+
+
+def test_json_of_splits(db, results):
     found = json.loads(arena("splits", "--json", db=db))
-    its = {"design": results.design.hash}
-    assert found == [one.to_json() | its for one in splits(results)]
     assert [(row["agent"], row["base"]) for row in found] == [
         ("logroller", "linear"), ("boulware", "linear"), ("linear", None)
     ]  # fmt: skip
+    for row, one in zip(found, splits(results), strict=True):
+        assert row.keys() >= {"version", "gain", "gain_by_buyer", "split", "base_split", "moved"}
+        assert (row["alarm"], row["why"], row["general"]) == (one.alarm, one.why, one.general)
+        assert row["split"]["conceder - linear"].keys() >= ESTIMATE
+        assert row["split"]["conceder - linear"]["value"] == one.split["conceder - linear"].value
+    trained, base = found[0], found[2]
+    assert trained["gain"]["value"] == splits(results)[0].gain.value
+    assert [trained["gain"]["low"], trained["gain"]["high"]] == list(splits(results)[0].gain.interval())
+    assert trained["gain_by_buyer"].keys() == {"conceder", "linear"}
+    assert trained["gain_by_buyer"]["conceder"].keys() >= ESTIMATE | {"adjusted_p"}
+    assert trained["moved"]["conceder - linear"].keys() >= ESTIMATE | {"adjusted_p"}
+    assert (base["gain"], base["gain_by_buyer"], base["moved"]) == (None, {}, {})
+
+
+def test_json_of_guards(db, results):
     judged = json.loads(arena("guards", "--json", db=db))
     expected = guards(results)
+    assert [row["agent"] for row in judged] == list(SELLERS)
     for row in judged:
-        assert row["guards"] == json.loads(json.dumps([one.to_json() for one in expected[row["agent"]]]))
         assert row["kl"] is None
-        assert row["design"] == its["design"]
-    for role in ("seller", "buyer"):
-        opened = json.loads(arena("openings", "--role", role, "--json", db=db))
-        assert [row["role"] for row in opened] == [role] * (3 if role == "seller" else 2)
-    assert json.loads(arena("openings", "--json", db=db)) == [
-        one.to_json() | its for one in openings(results)
-    ]
+        assert len(row["guards"]) == 4
+        for printed, one in zip(row["guards"], expected[row["agent"]], strict=True):
+            assert printed.keys() >= {"name", "result", "value", "low", "high", "limit", "n", "note"}
+            assert (printed["name"], printed["result"]) == (one.name, one.result)
+            assert (printed["value"], printed["n"]) == (one.value, one.n)
+
+
+@pytest.mark.parametrize(("role", "agents"), [(Role.SELLER, SELLERS), (Role.BUYER, BUYERS)])
+def test_json_of_openings(db, results, role, agents):
+    opened = json.loads(arena("openings", "--role", role.value, "--json", db=db))
+    assert [(row["agent"], row["role"]) for row in opened] == [(name, role.value) for name in agents]
+    for row, one in zip(opened, openings(results, role), strict=True):
+        assert row["status"].startswith("post hoc")
+        assert row["named"]["value"] == one.named.value
+        for name in ("terms_named", "terms", "share_named", "accepted", "accepted_named", "fall"):
+            assert row[name]["value"] == getattr(one, name).value
 
 
 def test_scripted_openings_name_every_term_and_the_deal_falls_from_them(results):

@@ -1,7 +1,7 @@
 """Holm's correction against R's multtest, against statsmodels, and its properties."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
@@ -16,6 +16,8 @@ def test_the_values_of_r_multtest():
     assert holm(raw) == pytest.approx(expected, abs=1e-12)
 
 
+# statsmodels collects garbage in every call, which takes longer the more the other tests have left.
+@settings(max_examples=25)
 @given(raw=st.lists(P, min_size=1, max_size=12))
 def test_it_is_what_statsmodels_computes(raw):
     assert holm(raw) == pytest.approx(multipletests(raw, method="holm")[1], abs=1e-12)
