@@ -7,7 +7,7 @@ import typer
 
 from arena.analysis import Analysis, Guards
 from arena.commands.printing import add_row, new_table, print_table
-from arena.design import Design, Player
+from arena.design import Design
 from arena.printable import plain
 from arena.schedule import planned
 from arena.store import Store, StoredDesign
@@ -15,7 +15,11 @@ from leaderboard.wording import counted, when
 from scenarios.scenario import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
+
+    from leaderboard.tables.designs import Rows
 
 REUSED = "contrasts over matches begun before the freeze are exploratory"
 
@@ -55,14 +59,16 @@ def declared(design: Design) -> Generator[str]:
 
 def show(store: Store, stored: StoredDesign) -> None:
     """Print a stored design with its log."""
+    from leaderboard.tables import designs as tables
+
     design = stored.design
     analysis = design.analysis or Analysis()
     typer.echo(f"Design {design.hash}, frozen {when(stored.created_at)}")
     for line in _plan(store, design):
         typer.echo(line)
     typer.echo()
-    print_table(_players(design, Role.SELLER, analysis))
-    print_table(_players(design, Role.BUYER, analysis))
+    print_table(_table(tables.sellers(design), tables.SELLERS))
+    print_table(_table(tables.buyers(design, store.audits()), tables.BUYERS))
     print_table(_domains(design))
     _print_contrasts(design, analysis)
     _print_guards(analysis.guards)
@@ -87,26 +93,12 @@ def _plan(store: Store, design: Design) -> Generator[str]:
     yield f"{len(results.fresh_M):,} of {planned(design):,} matches scored{reused}"
 
 
-def _players(design: Design, role: Role, analysis: Analysis) -> "Table":
-    seller = role is Role.SELLER
-    table = new_table(role.value, "version", "family", "base" if seller else "noted")
-    sellers = design.names(Role.SELLER)
-    for player in design.sellers if seller else design.buyers:
-        base = analysis.bases.get(player.version)
-        last = (sellers[base] if base else "") if seller else _noted(player, analysis)
-        family = analysis.families.get(player.version)
-        add_row(table, design.names(role)[player.version], player.version, family, last)
+def _table(rows: "Rows", fields: "Sequence[str]") -> "Table":
+    """Return some fields of the rows that the page of designs shows as well."""
+    table = new_table(*fields)
+    for row in rows:
+        add_row(table, *(row[name] for name in fields))
     return table
-
-
-def _noted(buyer: Player, analysis: Analysis) -> str:
-    """Return what of a buyer bears on how far gains against it reach."""
-    shared = analysis.families.get(buyer.version) in analysis.training_families
-    notes = {
-        "excluded from training": buyer.version in analysis.excluded,
-        "of a family that arms were trained against": shared,
-    }
-    return ", ".join(note for note, holds in notes.items() if holds)
 
 
 def _domains(design: Design) -> "Table":
