@@ -18,7 +18,7 @@ from leaderboard.inference.splits import splits
 from leaderboard.verdicts import verdicts
 from leaderboard.views.head import running
 from scenarios.scenario import Role
-from tests.leaderboard.test_pages import links, shown, visit
+from tests.leaderboard.pages import links, shown
 from tests.leaderboard.trained import play_trained
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
@@ -35,12 +35,6 @@ def path(tmp_path_factory):
 def results(path):
     with Store.open(str(path)) as store:
         return store.results(store.design().design)
-
-
-@pytest.fixture
-def opened(path, monkeypatch):
-    monkeypatch.setenv("ARENA_DB", str(path))
-    return visit
 
 
 def row_of(page: str, agent: str) -> str:

@@ -16,7 +16,7 @@ from leaderboard.inference.value import value
 from leaderboard.tables import buyers as buyers_table
 from leaderboard.tables import scaling as scaling_table
 from tests.leaderboard import planted
-from tests.leaderboard.test_pages import links, shown, visit
+from tests.leaderboard.pages import links, shown, visit
 from tests.leaderboard.tournament import make_design, play_into
 from tests.leaderboard.trained import play_trained
 
@@ -34,12 +34,6 @@ def path(tmp_path_factory):
 def results(path):
     with Store.open(str(path)) as store:
         return store.results(store.design().design)
-
-
-@pytest.fixture
-def opened(path, monkeypatch):
-    monkeypatch.setenv("ARENA_DB", str(path))
-    return visit
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from scenarios.domain import Kind
 from scenarios.draw import draw
 from scenarios.scenario import Role, Split
 from scenarios.survey import summed
-from tests.leaderboard.test_record_pages import links, shown, visit
+from tests.leaderboard.pages import links, shown, visit_well
 from tests.leaderboard.tournament import make_design, play_into
 from tests.leaderboard.trained import play_trained, seller_specs
 
@@ -50,15 +50,9 @@ def audit(buyer: str) -> dict[str, object]:
     return {"buyer": buyer, "policies": policies} | beside
 
 
-@pytest.fixture
-def opened(path, monkeypatch):
-    monkeypatch.setenv("ARENA_DB", str(path))
-    return visit
-
-
-def test_a_domain_is_shown_with_its_terms_and_one_scenario_whole(opened):
+def test_a_domain_is_shown_with_its_terms_and_one_scenario_whole(opened_well):
     domain, scenario = bundled()["car_sale"], draw(bundled()["car_sale"], Split.EVAL, 1)
-    page = shown(opened(view="scenarios", domain="car_sale", scenario="1"))
+    page = shown(opened_well(view="scenarios", domain="car_sale", scenario="1"))
     assert "held out" in page
     for term in domain.terms:
         assert f'<td class="name">{term.name}</td>' in page
@@ -69,33 +63,33 @@ def test_a_domain_is_shown_with_its_terms_and_one_scenario_whole(opened):
         assert f"{row['seller']:.3f}" in page
 
 
-def test_a_scenario_without_a_zone_of_agreement_has_no_reference_points(opened):
-    page = shown(opened(view="scenarios", domain="car_sale", scenario="infeasible-0"))
+def test_a_scenario_without_a_zone_of_agreement_has_no_reference_points(opened_well):
+    page = shown(opened_well(view="scenarios", domain="car_sale", scenario="infeasible-0"))
     assert "no package is worth it for both" in page
     assert page.count("there is no zone of agreement") >= 4
 
 
-def test_buyers_that_were_audited_and_the_command_for_the_others(opened, path):
-    test = opened(view="scenarios")
+def test_buyers_that_were_audited_and_the_command_for_the_others(opened_well, path):
+    test = opened_well(view="scenarios")
     assert "95.3%" in shown(test)
     assert "⚠ exploitable" in shown(test)
     command = test.info[0].value
     assert f"`arena scenarios audit --buyers conceder --db {path}`" in command
 
 
-def test_its_matches_are_those_of_the_scenario(opened, path):
+def test_its_matches_are_those_of_the_scenario(opened_well, path):
     link = next(
-        q for q in links(opened(view="scenarios", domain="car_sale"), "matches") if "search" in q
+        q for q in links(opened_well(view="scenarios", domain="car_sale"), "matches") if "search" in q
     )
     label = draw(bundled()["car_sale"], Split.EVAL, 0).label
-    found = links(opened(view="matches", design=link["design"], search=label), "match")
+    found = links(opened_well(view="matches", design=link["design"], search=label), "match")
     with Store.open(str(path)) as store:
         assert {q["key"] for q in found} == {m.key for m in store.matches(Filter(text=label))}
 
 
-def test_a_design_of_another_draw_is_told_and_not_drawn(opened, monkeypatch):
+def test_a_design_of_another_draw_is_told_and_not_drawn(opened_well, monkeypatch):
     monkeypatch.setattr("leaderboard.views.scenarios.DRAW_VERSION", 999)
-    test = opened(view="scenarios", domain="car_sale")
+    test = opened_well(view="scenarios", domain="car_sale")
     assert "drawn by another release" in test.info[0].value
 
 
@@ -129,8 +123,8 @@ def test_the_figures_of_the_ground_hold_every_scenario_and_point():
     assert names == {"Nash", "Kalai", "Kalai-Smorodinsky", "utilitarian", "default"}
 
 
-def test_a_run_is_shown_with_its_curves_and_checkpoints(opened, path):
-    test = opened(view="runs")
+def test_a_run_is_shown_with_its_curves_and_checkpoints(opened_well, path):
+    test = opened_well(view="runs")
     page = shown(test)
     assert "run &lt;1&gt;" in page
     assert "step 5" in page
@@ -161,10 +155,10 @@ def test_a_long_curve_is_thinned_and_keeps_its_ends():
     assert (found[0], found[-1]) == (0, steps[-1][0])
 
 
-def test_a_design_is_shown_as_it_was_frozen(opened, path):
+def test_a_design_is_shown_as_it_was_frozen(opened_well, path):
     with Store.open(str(path)) as store:
         design = store.design().design
-    page = shown(opened(view="designs"))
+    page = shown(opened_well(view="designs"))
     assert design.hash in page
     assert "m = 9" in page
     assert page.count("a gain over base") == 9
@@ -177,24 +171,24 @@ def test_a_design_is_shown_as_it_was_frozen(opened, path):
         assert f"{limit:.3f}" in page
     assert "opener 0.3 &lt;instead&gt; of 0.2" in page
     assert "a reviewer asked" in page
-    assert {"view": "board", "design": design.hash} in links(opened(view="designs"), "board")
+    assert {"view": "board", "design": design.hash} in links(opened_well(view="designs"), "board")
 
 
 def test_empty_pages_say_what_to_do_next(tmp_path, monkeypatch):
     path = tmp_path / "arena.db"
     monkeypatch.setenv("ARENA_DB", str(path))
     play_into(path, make_design(scenarios=1), skip=lambda place: True)
-    assert "arena register" in visit(view="runs").info[0].value
-    page = shown(visit(view="designs"))
+    assert "arena register" in visit_well(view="runs").info[0].value
+    page = shown(visit_well(view="designs"))
     assert "No contrast was declared" in page
     assert "No deviation is logged" in page
-    assert "arena scenarios audit" in visit(view="scenarios").info[0].value
+    assert "arena scenarios audit" in visit_well(view="scenarios").info[0].value
 
 
 @pytest.mark.parametrize("view", ["scenarios", "designs", "runs", "matches", "match"])
 def test_without_a_database_every_page_says_how_to_get_one(tmp_path, monkeypatch, view):
     monkeypatch.setenv("ARENA_DB", str(tmp_path / "none.db"))
-    assert "arena run\\-tournament" in visit(view=view, key="00").warning[0].value
+    assert "arena run\\-tournament" in visit_well(view=view, key="00").warning[0].value
 
 
 @pytest.mark.parametrize(
@@ -207,5 +201,5 @@ def test_without_a_database_every_page_says_how_to_get_one(tmp_path, monkeypatch
     ],
     ids=json.dumps,
 )
-def test_a_bad_link_is_a_sentence(opened, address):
-    assert opened(**address).warning[0].value
+def test_a_bad_link_is_a_sentence(opened_well, address):
+    assert opened_well(**address).warning[0].value

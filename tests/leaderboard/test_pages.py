@@ -1,17 +1,11 @@
 """The pages without a browser: what they show, and that no address and no database breaks them."""
 
-import re
-from html import unescape
-from importlib.resources import files
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from arena.store import Filter, Store
 from leaderboard.board import board
+from tests.leaderboard.pages import links, shown, visit
 from tests.leaderboard.tournament import make_design, play_into
-
-APP = str(files("leaderboard") / "app.py")
 
 
 @pytest.fixture(scope="module")
@@ -23,36 +17,6 @@ def path(tmp_path_factory):
     gone = other.sellers[0].version
     play_into(path, other, skip=lambda p: p.seller_version == gone and p.number % 2)
     return path
-
-
-@pytest.fixture
-def opened(path, monkeypatch):
-    """Open a page of that database at an address; no page may ever show a traceback."""
-    monkeypatch.setenv("ARENA_DB", str(path))
-    return visit
-
-
-def visit(**parameters: str) -> AppTest:
-    test = AppTest.from_file(APP, default_timeout=60)
-    for name, value in parameters.items():
-        test.query_params[name] = value
-    test.run()
-    assert not test.exception
-    return test
-
-
-def shown(test: AppTest) -> str:
-    """All that a page says."""
-    parts = [element.proto.body for element in test.get("html")]
-    parts += [element.value for kind in ("markdown", "caption", "info", "warning", "error")
-              for element in getattr(test, kind)]  # fmt: skip
-    return "\n".join(part for part in parts if "<style>" not in part)
-
-
-def links(test: AppTest, view: str) -> list[dict[str, str]]:
-    found = re.findall(r'href="\?([^"]*)"', shown(test))
-    queries = [dict(p.split("=", 1) for p in unescape(query).split("&")) for query in found]
-    return [query for query in queries if query["view"] == view]
 
 
 def test_the_board_shows_every_row_of_the_newest_design(opened, path):

@@ -1,11 +1,8 @@
 """The pages of the record without a browser: matches, one match, and what leads from one to another."""
 
 import json
-import re
 import sqlite3
 import time
-from html import unescape
-from importlib.resources import files
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,9 +15,9 @@ from arena.transcript import encode
 from leaderboard import dialogue
 from leaderboard.views.matches import PAGE
 from scenarios.scenario import Role
+from tests.leaderboard.pages import links, shown
 from tests.leaderboard.tournament import make_design, play_into
 
-APP = str(files("leaderboard") / "app.py")
 HOSTILE = "<script>alert(1)</script> **bold** \x1b[2J"
 
 
@@ -64,40 +61,6 @@ def keys(path):
         return [match.key for match in store.matches(Filter(domains=["car_sale"], withdrawn=True))]
 
 
-@pytest.fixture
-def opened(path, monkeypatch):
-    """Open a page of that database at an address."""
-    monkeypatch.setenv("ARENA_DB", str(path))
-    return visit
-
-
-def visit(**parameters: str) -> AppTest:
-    test = AppTest.from_file(APP, default_timeout=60)
-    for name, value in parameters.items():
-        test.query_params[name] = value
-    test.run()
-    assert not test.exception
-    assert not test.error
-    return test
-
-
-def shown(test: AppTest) -> str:
-    """All that a page says."""
-    parts = [element.proto.body for element in test.get("html")]
-    parts += [
-        element.value
-        for kind in ("markdown", "caption", "info", "warning", "subheader")
-        for element in getattr(test, kind)
-    ]
-    return "\n".join(part for part in parts if "<style>" not in part)
-
-
-def links(test: AppTest, view: str) -> list[dict[str, str]]:
-    found = re.findall(r'href="\?([^"]*)"', shown(test))
-    queries = [dict(p.split("=", 1) for p in unescape(query).split("&")) for query in found]
-    return [query for query in queries if query["view"] == view]
-
-
 def listed(test: AppTest) -> list[str]:
     return [query["key"] for query in links(test, "match")]
 
@@ -118,21 +81,21 @@ def in_store(path, wanted: Filter, voids: bool = False) -> list[str]:
          Filter(text="car_sale/eval-infeasible", ending="deadline")),
     ],
 )  # fmt: skip
-def test_the_address_filters_the_list(opened, path, address, wanted):
+def test_the_address_filters_the_list(opened_well, path, address, wanted):
     found = in_store(path, wanted)
     assert found
-    assert listed(opened(view="matches", **address)) == found
+    assert listed(opened_well(view="matches", **address)) == found
 
 
-def test_void_attempts_have_a_list_of_their_own(opened, path, keys):
-    test = opened(view="matches", record="void", search="http 503")
+def test_void_attempts_have_a_list_of_their_own(opened_well, path, keys):
+    test = opened_well(view="matches", record="void", search="http 503")
     assert [(q["key"], q["attempt"]) for q in links(test, "match")] == [(keys[1], "1"), (keys[1], "2")]
     assert "2 void attempts" in shown(test)
     assert "HTTP 503 &lt;i&gt;" in shown(test)
 
 
-def test_typing_searches_and_the_address_carries_it(opened, keys):
-    test = opened(view="matches", page="2")
+def test_typing_searches_and_the_address_carries_it(opened_well, keys):
+    test = opened_well(view="matches", page="2")
     test.text_input[0].set_value(keys[0][:10]).run()
     assert test.query_params["search"] in (keys[0][:10], [keys[0][:10]])
     assert "page" not in test.query_params
@@ -141,10 +104,10 @@ def test_typing_searches_and_the_address_carries_it(opened, keys):
     assert "search" not in test.query_params
 
 
-def test_pages_of_the_list_follow_one_another(opened, path):
+def test_pages_of_the_list_follow_one_another(opened_well, path):
     whole = in_store(path, Filter())
     assert len(whole) > PAGE
-    test = opened(view="matches")
+    test = opened_well(view="matches")
     assert listed(test) == whole[:PAGE]
     test.button(key="page Next").click().run()
     assert test.query_params["page"] in ("2", ["2"])
@@ -152,11 +115,11 @@ def test_pages_of_the_list_follow_one_another(opened, path):
     assert test.button(key="page Last").disabled == (len(whole) <= 2 * PAGE)
 
 
-def test_an_empty_list_says_what_to_do(opened):
-    test = opened(view="matches", search="no such thing")
+def test_an_empty_list_says_what_to_do(opened_well):
+    test = opened_well(view="matches", search="no such thing")
     assert "No match fits" in test.info[0].value
     assert any(set(query) == {"view", "design"} for query in links(test, "matches"))
-    assert "No void attempt" in opened(view="matches", record="void", search="none").info[0].value
+    assert "No void attempt" in opened_well(view="matches", record="void", search="none").info[0].value
 
 
 def test_all_that_the_filters_let_through_is_downloaded(path, monkeypatch):
@@ -173,8 +136,8 @@ def test_all_that_the_filters_let_through_is_downloaded(path, monkeypatch):
         assert {row["seller"] for row in found} == {"boulware", "logroller", "random"}
 
 
-def test_a_match_tells_its_three_channels_apart_and_keeps_every_attempt(opened, keys):
-    page = shown(opened(view="match", key=keys[0]))
+def test_a_match_tells_its_three_channels_apart_and_keeps_every_attempt(opened_well, keys):
+    page = shown(opened_well(view="match", key=keys[0]))
     assert page.count('<details class="ba-private">') == 4, "the seller's turn and its faulty answers"
     assert page.count('<details class="ba-fault">') == 3
     assert page.count('<details class="ba-raw">') == 2
@@ -185,18 +148,18 @@ def test_a_match_tells_its_three_channels_apart_and_keeps_every_attempt(opened, 
     assert "\x1b" not in page
 
 
-def test_withdrawn_matches_and_void_attempts_say_what_they_are(opened, path, keys):
-    assert "played &lt;b&gt;by mistake&lt;/b&gt;" in shown(opened(view="match", key=keys[3]))
-    scored = opened(view="match", key=keys[1])
+def test_withdrawn_matches_and_void_attempts_say_what_they_are(opened_well, path, keys):
+    assert "played &lt;b&gt;by mistake&lt;/b&gt;" in shown(opened_well(view="match", key=keys[3]))
+    scored = opened_well(view="match", key=keys[1])
     assert [q["attempt"] for q in links(scored, "match") if "attempt" in q] == ["1", "2"]
-    void = opened(view="match", key=keys[1], attempt="1")
+    void = opened_well(view="match", key=keys[1], attempt="1")
     assert "<b>Void attempt 1</b>" in shown(void)
     assert {q.get("attempt") for q in links(void, "match")} == {"2", None}
-    missing = opened(view="match", key=keys[1], attempt="9")
+    missing = opened_well(view="match", key=keys[1], attempt="9")
     assert "no void attempt '9'" in missing.warning[0].value
 
 
-def test_the_same_cell_by_the_next_seller_is_one_press_away(opened, path, keys):
+def test_the_same_cell_by_the_next_seller_is_one_press_away(opened_well, path, keys):
     with Store.open(str(path)) as store:
         design = store.design().design
         match = store.match(keys[5])
@@ -211,7 +174,7 @@ def test_the_same_cell_by_the_next_seller_is_one_press_away(opened, path, keys):
         order = [player.version for player in design.sellers]
         others = sorted(store.matches(cell), key=lambda m: order.index(m.seller_version))
     assert len(others) == 3
-    test, place = opened(view="match", key=match.key), others.index(match)
+    test, place = opened_well(view="match", key=match.key), others.index(match)
     for step in (1, 2, 3):
         test.button(key="next seller").click().run()
         key = others[(place + step) % 3].key
@@ -231,7 +194,7 @@ def quickest(draw):
     return min(seconds), page
 
 
-def test_a_match_of_ten_megabytes_answers_like_any_other(opened, path, keys):
+def test_a_match_of_ten_megabytes_answers_like_any_other(opened_well, path, keys):
     attempts = [Attempt(f"{number}{'x' * 250_000}", Fault.NOT_JSON, None) for number in range(2)]
     turns = [
         Turn(role, ActionKind.TALK, None, f"message {number}", "", (attempts[number % 2],))
@@ -240,9 +203,9 @@ def test_a_match_of_ten_megabytes_answers_like_any_other(opened, path, keys):
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE matches SET transcript = ? WHERE key = ?", (encode(turns), keys[6]))
     raw.close()
-    opened(view="match", key=keys[5])  # imports and caches
-    usual, _ = quickest(lambda: opened(view="match", key=keys[5]))
-    large, page = quickest(lambda: shown(opened(view="match", key=keys[6])))
+    opened_well(view="match", key=keys[5])  # imports and caches
+    usual, _ = quickest(lambda: opened_well(view="match", key=keys[5]))
+    large, page = quickest(lambda: shown(opened_well(view="match", key=keys[6])))
     assert large < 10 * usual
     assert dialogue.cut(turns)
     assert len(page) < 1.5 * dialogue.SHOWN
