@@ -14,7 +14,7 @@ from leaderboard.export import report
 from leaderboard.inference.contrasts import asked, family
 from scenarios.scenario import Role
 from tests.leaderboard.browser import CHROMIUM, FLAGS, MARKS
-from tests.leaderboard.test_export import CONTROL, FORMULA, MARKUP, play_hostile
+from tests.leaderboard.hostile import CONTROL, FORMULA, MARKUP, play_hostile
 from tests.leaderboard.tournament import make_design, play_into
 from tests.leaderboard.trained import play_trained
 

@@ -15,8 +15,8 @@ from leaderboard.inference.rates import rate
 from leaderboard.inference.secondary import MEANS, RATES, Secondary, secondary
 from scenarios.frontier import frontier
 from scenarios.scenario import Role
+from tests.leaderboard.lawful import lawful
 from tests.leaderboard.synthetic import choose, design, play_all
-from tests.leaderboard.test_value import lawful
 from tests.leaderboard.tournament import make_design, play_into
 
 SELLERS, BUYERS = ("logroller", "boulware", "random"), ("conceder", "boulware", "linear")
