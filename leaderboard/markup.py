@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from leaderboard import wording
 from leaderboard.figures import palette
+from leaderboard.figures.palette import PHONE
 
 STYLE = f"""<style>
 .stMainBlockContainer {{ padding-top: 2.2rem; }}
@@ -39,8 +40,12 @@ h3.ba-part {{ padding: 0; margin: 1.1rem 0 .2rem 0; font-size: 1.15rem; }}
   font-size: .7rem; font-weight: 500; white-space: nowrap; }}
 .ba-sign {{ font-weight: 700; cursor: help; }}
 .ba-alarm {{ color: {palette.FAIL}; font-weight: 600; white-space: nowrap; }}
-.st-key-ba-figure {{ overflow-x: auto; }}
-.st-key-ba-figure > * {{ min-width: 46rem; }}
+[class*=st-key-ba-figure] {{ overflow-x: auto; }}
+[class*=st-key-ba-figure] > * {{ min-width: 46rem; }}
+@media (max-width: {PHONE}px) {{
+  .st-key-ba-figure > * {{ min-width: 0; }}
+  .st-key-ba-figure-judged > * {{ min-width: 34rem; }}
+}}
 .ba-terms-list dd, .ba-term dd {{ max-width: 48rem; margin-bottom: .5rem; }}
 .ba-term {{ border-left: 4px solid {palette.SELLER}; background: {palette.SELLER}1a;
   padding: .5rem .8rem; }}

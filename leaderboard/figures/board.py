@@ -15,8 +15,8 @@ from leaderboard.verdicts import Verdict
 from scenarios.scenario import Role
 
 ROW_HEIGHT = 36
-_AROUND = 105
-"""Pixels of the legend, the guards' names and the score axis, which a figure's height includes."""
+"""Pixels of a row, however many there are: a height for the whole would include the legend and the axis,
+which leave two rows next to nothing."""
 _UP, _DOWN = -6, 7
 """Within a row the pooled score stands above its middle, the marks of the buyers below it."""
 _RANK, _GUARDS, _STEP = 14, 112, 44
@@ -53,7 +53,9 @@ def board_figure(
     order = [_label(row) for row, _ in lines]
     ends = [*pooled.low, *pooled.high, *marks.score]
     scale = alt.Scale(domain=[max(0.0, min(ends) - 0.01), min(1.0, max(ends) + 0.01)], nice=True)
-    axis = alt.Axis(labelLimit=200, labelFontSize=13, labelOverlap=False, labelFlush=False)
+    axis = alt.Axis(
+        labelLimit=on_a_phone(96, 200), labelFontSize=13, labelOverlap=False, labelFlush=False
+    )
     y = alt.Y("agent:N", sort=order, title=None, axis=axis)
     title = f"score: the {board.role.value}'s own utility, 0 to 1"
     x, low = (alt.X(f"{field}:Q", title=title, scale=scale, axis=_X_AXIS) for field in ("score", "low"))
@@ -68,11 +70,16 @@ def board_figure(
         layers += _guard_marks(judged, y)
     figure: alt.LayerChart = (
         alt.layer(*layers)
-        .properties(height=ROW_HEIGHT * len(order) + _AROUND, padding={"right": 20, "left": 5})
+        .properties(height=alt.Step(ROW_HEIGHT), padding={"right": 20, "left": 5})
         .configure_axisY(grid=True, domain=False, ticks=False)
         .configure_view(stroke=None)
     )
     return figure
+
+
+def on_a_phone(narrow: int, wide: int) -> alt.ExprRef:
+    """Return a size of a figure that is `narrow` in a phone's window, `wide` in others and on paper."""
+    return alt.ExprRef(f"windowSize()[0] <= {palette.PHONE} ? {narrow} : {wide}")
 
 
 def reading(trained: bool, live: bool = True) -> str:
@@ -123,7 +130,9 @@ def _base_marks(bases: pd.DataFrame, colour: str, y: alt.Y, x: alt.X) -> list[An
 def _opponent_marks(board: Board, marks: pd.DataFrame, y: alt.Y, x: alt.X) -> Any:
     names = [wording.visible(name) for name in board.opponents]
     other = board.role.other.value
-    legend = alt.Legend(orient="top", title=f"against the {other}", columns=6, labelLimit=160)
+    legend = alt.Legend(
+        orient="top", title=f"against the {other}", columns=on_a_phone(2, 6), labelLimit=160
+    )
     positions = range(len(names))
     return (
         alt.Chart(marks)

@@ -9,16 +9,13 @@ import pandas as pd
 from leaderboard import signs, wording
 from leaderboard.board import Board, BoardPanel, Row
 from leaderboard.figures import palette
-from leaderboard.figures.board import score_fields
+from leaderboard.figures.board import ROW_HEIGHT, on_a_phone, score_fields
 from leaderboard.inference.badges import Badge
 from leaderboard.inference.splits import ArmSplit
 from leaderboard.markup import address
 
 Lines = Sequence[tuple[Row, BoardPanel]]
 _CELL_WIDTH, _CELL_HEIGHT = 92, 34
-_ROW_HEIGHT = 36
-_AROUND = 130
-"""Pixels that the legend and the score axis take: a figure's height includes them."""
 _UP, _DOWN = -5, 8
 """Within a row the seller's marks stand above its middle, those of its base below."""
 _SIGN = 16
@@ -94,14 +91,16 @@ def dumbbells(board: Board, lines: Lines, splits: Mapping[str, ArmSplit]) -> alt
     )
     ends = [*own.score, *own.low, *own.high]
     scale = alt.Scale(domain=[max(0.0, min(ends) - 0.01), min(1.0, max(ends) + 0.01)], nice=True)
-    labels = alt.Axis(labelLimit=170, labelFontSize=13, labelOverlap=False, labelFlush=False)
+    labels = alt.Axis(
+        labelLimit=on_a_phone(96, 170), labelFontSize=13, labelOverlap=False, labelFlush=False
+    )
     y = alt.Y("seller:N", sort=[wording.visible(row.agent) for row, _ in shown], title=None, axis=labels)
     layers = _base_layers(bases, scale, y) if len(bases) else []
     layers += _own_layers(board, own, scale, y)
     layers += _alarm_layers([row for row, _ in shown], splits, y)
     figure: alt.LayerChart = (
         alt.layer(*layers)
-        .properties(height=_ROW_HEIGHT * len(shown) + _AROUND, padding={"right": 3 * _SIGN, "left": 5})
+        .properties(height=alt.Step(ROW_HEIGHT), padding={"right": 3 * _SIGN, "left": 5})
         .configure_axisY(grid=True, domain=False, ticks=False)
         .configure_view(stroke=None)
     )
@@ -118,7 +117,9 @@ READING = (
 def _own_layers(board: Board, own: pd.DataFrame, scale: alt.Scale, y: alt.Y) -> list[Any]:
     names = [wording.visible(name) for name in board.opponents]
     positions = range(len(names))
-    legend = alt.Legend(orient="top", title="against", columns=4, labelLimit=150, symbolOpacity=1)
+    legend = alt.Legend(
+        orient="top", title="against", columns=on_a_phone(2, 4), labelLimit=150, symbolOpacity=1
+    )
     colour = alt.Color(
         "buyer:N",
         legend=legend,

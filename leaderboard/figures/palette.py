@@ -10,6 +10,8 @@ QUIET = "#808080"
 """Words beside a figure, on light and on dark."""
 PASS, FAIL, NOT_JUDGED = "#009E73", "#D55E00", "#8A8A8A"
 """Guards; their marks differ in form as well."""
+PHONE = 640
+"""Pixels: a window up to this wide is a phone's."""
 _COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#0072B2")
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
 _GLYPHS = "●■◆▲▼✚▶"

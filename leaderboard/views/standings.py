@@ -85,7 +85,7 @@ def _scope(found: Board, choice: filters.Choice, hidden: int) -> None:
 def _draw(shown: board_table.BoardTable) -> None:
     figure = board_figure.board_figure(shown.board, shown.lines, anchors(), shown.verdicts)
     if figure is not None:
-        with st.container(key="ba-figure"):
+        with st.container(key="ba-figure-judged" if shown.judged else "ba-figure"):
             st.altair_chart(figure, width="stretch", alt=_ALT)
         st.html(f'<div class="ba-note">{markup.text(board_figure.reading(shown.trained))}</div>')
     st.html(board_table.board_table(shown))

@@ -157,6 +157,24 @@ def test_the_navigation_keeps_the_design_and_a_heading_leads_to_its_meaning(page
     expect(page.locator("[aria-current=page]")).to_have_text("How to read this")
 
 
+def test_rows_of_the_figure_keep_their_height_and_a_phone_shows_the_dots_at_first(tmp_path):
+    path = tmp_path / "two.db"
+    names = ("boulware", "logroller")
+    play_into(path, make_design(sellers=names, scenarios=2, domains=1, held_out=0))
+    with serving(path, signal.SIGINT) as url:
+        for width in (1400, 390):
+            with browsing(url, viewport={"width": width, "height": 844}) as page:
+                labels = page.locator("svg.marks .role-axis-label text")
+                middles = []
+                for name in names:
+                    box = labels.filter(has_text=name).bounding_box()
+                    middles.append(box["y"] + box["height"] / 2)
+                assert abs(middles[0] - middles[1]) == pytest.approx(36, abs=2)
+                dots = page.locator("svg.marks path[fill='#0072B2'][aria-roledescription='point']")
+                assert dots.count() == 2
+                assert all(dot.bounding_box()["x"] < width - 20 for dot in dots.all())
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_tables_scroll_inside_their_box(server, scheme):
     from playwright.sync_api import expect
@@ -165,7 +183,7 @@ def test_on_a_phone_tables_scroll_inside_their_box(server, scheme):
         expect(page.locator("svg.marks")).to_be_visible()
         settle(page)
         inside = page.evaluate(
-            "[...document.querySelectorAll('.ba-wide, .st-key-ba-figure')]"
+            "[...document.querySelectorAll('.ba-wide, [class*=st-key-ba-figure]')]"
             ".every(box => box.getBoundingClientRect().right <= 391)"
         )
         assert inside

@@ -4,6 +4,8 @@ plain text."""
 import re
 from dataclasses import replace
 from html import escape
+from itertools import pairwise
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from leaderboard import signs
 from leaderboard.board import board
 from leaderboard.figures import board as board_figure
 from leaderboard.figures import palette
+from leaderboard.figures.svg import svg
 from leaderboard.inference.badges import badges
 from leaderboard.markup import address
 from leaderboard.tables import board as board_table
@@ -82,6 +85,23 @@ def test_anchors_are_grey_and_held_out_rows_claim_no_rank(results):
     assert {palette.ANCHOR, palette.SELLER} <= set(colours)
     _, rows = drawn(results, held_out=True)
     assert {row["place"] for row in rows if "href" in row} == {""}
+
+
+@pytest.mark.parametrize("count", [1, 2, 13])
+def test_rows_stand_apart_by_the_same_whatever_their_number(count):
+    names = tuple(f"seller {number}" for number in range(count))
+    made = play_all(design(sellers=names, scenarios=3), np.random.default_rng(3))
+    found = board(made)
+    lines = [(row, row.open) for row in found.rows]
+    figure = board_figure.board_figure(found, lines, set(), verdicts(made))
+    root = ElementTree.fromstring(svg(figure, "f", "a figure", 400))
+    at = {}
+    for element in root.iter("{http://www.w3.org/2000/svg}text"):
+        if element.text in names:
+            at[element.text] = float(element.get("transform").split(",")[1].split(")")[0])
+    assert len(at) == count
+    places = sorted(at.values())
+    assert [b - a for a, b in pairwise(places)] == pytest.approx([36] * (count - 1))
 
 
 def test_nothing_scored_draws_nothing(results):
