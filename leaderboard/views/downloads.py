@@ -1,6 +1,5 @@
 """The buttons under a table that download it."""
 
-import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -9,14 +8,18 @@ from typing import Any
 
 import streamlit as st
 
+from leaderboard.export.flat import Table
+from leaderboard.export.formats import write_csv
+
 Rows = Sequence[Mapping[str, Any]]
 
 
 def download(label: str, rows: Rows | Callable[[], Rows], name: str) -> None:
     """Put buttons under a table that download `rows` as CSV and as JSON, in files called `name`.
 
-    `label` says what the rows are, as ``the board``. Nested values stand in the CSV as JSON. A function
-    that returns the rows is called on a click only: for what takes a while to gather.
+    `label` says what the rows are, as ``the board``. The CSV is as `arena export` writes it: no
+    spreadsheet takes a cell for a formula, and nested values are JSON. A function that returns the rows
+    is called on a click only: for what takes a while to gather.
     """
     if not rows:
         return
@@ -45,13 +48,6 @@ def _json(rows: Rows) -> str:
 
 def _csv(rows: Rows) -> str:
     out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, list(dict.fromkeys(field for row in rows for field in row)))
-    writer.writeheader()
-    for row in rows:
-        writer.writerow(
-            {
-                field: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
-                for field, value in row.items()
-            }
-        )
+    columns = dict.fromkeys((field for row in rows for field in row), str)
+    write_csv(Table(columns, rows, len(rows)), out, lambda done: None)
     return out.getvalue()

@@ -18,6 +18,7 @@ from arena.measures import DTYPE, FAULTS, KINDS
 from arena.store import Filter, Store
 from leaderboard.export import formats
 from leaderboard.inference.contrasts import family
+from leaderboard.views import downloads
 from leaderboard.wording import visible
 from scenarios.scenario import SCALE, Role
 from tests.arena.running import ROOT
@@ -366,3 +367,22 @@ def test_a_long_table_is_not_held_in_memory(tmp_path):
         [sys.executable, "-c", script, str(tmp_path / "t")], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 15_000 * (1 if sys.platform == "linux" else 1024)
+
+
+def test_a_pages_download_is_no_formula_either(monkeypatch):
+    offered = {}
+    monkeypatch.setattr(
+        downloads.st,
+        "download_button",
+        lambda label, data, name, *rest, **more: offered.update({name: data}),
+    )
+    rows = [
+        {"name": "=cmd|' /C calc'!A0", "+1": -0.5, "more": {"a": [1]}},
+        {"name": "\uff0b1", "yes": True},
+    ]
+    downloads.download("rows", rows, "rows")
+    found = list(csv.reader(io.StringIO(offered["rows.csv"])))
+    assert found[0] == ["name", "'+1", "more", "yes"]
+    assert found[1] == ["'=cmd|' /C calc'!A0", "-0.5", '{"a": [1]}', ""]
+    assert found[2] == ["'\uff0b1", "", "", "true"]
+    assert json.loads(offered["rows.json"]) == rows
