@@ -33,6 +33,8 @@ def show() -> None:
     with right:
         held = any(domain.held_out for domain in stored.design.domains)
         panel = controls.choose("Panel", list(controls.PANELS)[: 1 + held], "panel", controls.PANELS)
+    controls.asked(list(controls.ROLES), "of")
+    controls.asked_many(list(buyers_table.COLUMNS.values()), "columns")
     st.html(STYLE)
     board = common.board_of(store, stored, Role.SELLER)
     if common.nothing_played(board):

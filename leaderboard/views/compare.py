@@ -37,6 +37,8 @@ def show() -> None:
         )
         return
     a, b = _pair(store, stored)
+    gaps = common.computed(widest, store, stored, a, b) if a != b else []
+    controls.asked([_NO_CELL, *(gap.key_a for gap in gaps)], "cell")
     if a == b:
         st.info("The same seller stands on both sides: choose another one.")
         return
@@ -68,10 +70,10 @@ def _pair(store: Store, stored: StoredDesign) -> tuple[str, str]:
     ranked = [row.player.version for row in common.board_of(store, stored, Role.SELLER).rows]
     left, right, beside = st.columns([4, 4, 2], vertical_alignment="bottom")
     with left:
-        a = controls.choose("Seller", ranked, "a", names)
+        a = controls.choose("Seller", ranked, "a", names, ["cell"])
     rivals = sorted(ranked, key=lambda version: (version != bases.get(a), version == a))
     with right:
-        b = controls.choose("against", rivals, "b", names)
+        b = controls.choose("against", rivals, "b", names, ["cell"])
     with beside:
         swap = markup.link("swap", "compare", design=stored.design.hash, a=b, b=a)
         here = markup.link("link to this pair", "compare", design=stored.design.hash, a=a, b=b)

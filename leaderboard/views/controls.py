@@ -27,9 +27,7 @@ def choose(
     Choosing anew takes the parameters in `clears` out of the address, since they may not fit any more.
     Raises UserError where the address asks for an option that there is not.
     """
-    current = st.query_params.get(parameter, options[0])
-    if current not in options:
-        raise UserError(f"the address asks for {parameter} {current!r}, which is not here")
+    current = asked(options, parameter)
     words = shown or {}
     # The key changes with the address, so that no widget remembers what the address has left behind.
     key = f"{parameter}={current}"
@@ -51,9 +49,7 @@ def choose_many(label: str, options: Sequence[str], parameter: str, every: str) 
     there is not.
     """
     given = st.query_params.get(parameter, "")
-    current = tuple(dict.fromkeys(filter(None, given.split(","))))
-    if strangers := [name for name in current if name not in options]:
-        raise UserError(f"the address asks for {parameter} {strangers[0]!r}, which is not here")
+    current = asked_many(options, parameter)
     key = f"{parameter}={given}"
     st.multiselect(
         label,
@@ -64,6 +60,24 @@ def choose_many(label: str, options: Sequence[str], parameter: str, every: str) 
         on_change=_address_lists,
         args=(key, parameter),
     )
+    return current
+
+
+def asked(options: Sequence[str], parameter: str) -> str:
+    """Return which option the address asks for, as :func:`choose` does; raises what it raises. For
+    a page to call before it draws, where the control stands far below."""
+    current = st.query_params.get(parameter, options[0])
+    if current not in options:
+        raise UserError(f"the address asks for {parameter} {current!r}, which is not here")
+    return current
+
+
+def asked_many(options: Sequence[str], parameter: str) -> tuple[str, ...]:
+    """The same for :func:`choose_many`."""
+    given = st.query_params.get(parameter, "")
+    current = tuple(dict.fromkeys(filter(None, given.split(","))))
+    if strangers := [name for name in current if name not in options]:
+        raise UserError(f"the address asks for {parameter} {strangers[0]!r}, which is not here")
     return current
 
 
