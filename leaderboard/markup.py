@@ -28,7 +28,8 @@ h1.ba-title a {{ color: inherit; }}
 .ba-table .rank {{ white-space: nowrap; }}
 .ba-table .mid {{ text-align: center; padding-left: .7rem; white-space: nowrap; }}
 .ba-table .soft, .ba-soft {{ opacity: .65; font-size: .8rem; }}
-.ba-table td.name {{ font-weight: 600; overflow-wrap: anywhere; min-width: 7rem; }}
+.ba-table td.name, .ba-table td.wrap {{ overflow-wrap: anywhere; min-width: 7rem; }}
+.ba-table td.name {{ font-weight: 600; }}
 .ba-table tr.line td {{ border-top: 3px double rgba(128,128,128,.6); }}
 .ba-table td.name .soft {{ font-weight: 400; }}
 .ba-table td.ba-why {{ min-width: 12rem; }}

@@ -166,12 +166,18 @@ def _row(match: Listed, design: str, names: dict[Role, dict[str, str]]) -> str:
     faults = match.seller_faults + match.buyer_faults
     cells = [
         markup.cell(markup.link(label, "match", key=match.key, attempt=attempt, design=design)),
-        markup.cell(markup.text(names[Role.SELLER].get(match.seller_version, match.seller_version))),
-        markup.cell(markup.text(names[Role.BUYER].get(match.buyer_version, match.buyer_version))),
-        markup.cell(markup.text(match.domain)),
+        markup.cell(
+            markup.text(names[Role.SELLER].get(match.seller_version, match.seller_version)), kind="wrap"
+        ),
+        markup.cell(
+            markup.text(names[Role.BUYER].get(match.buyer_version, match.buyer_version)), kind="wrap"
+        ),
+        markup.cell(markup.text(match.domain), kind="wrap"),
         markup.cell(f"{match.number}{replicate}{panel}", match.scenario, number=True),
         markup.cell(markup.text(match.opener)),
-        markup.cell(markup.text(match.ending + fault) + note + (gone if match.withdrawn_at else "")),
+        markup.cell(
+            markup.text(match.ending + fault) + note + (gone if match.withdrawn_at else ""), kind="wrap"
+        ),
         markup.cell(_utility(match.seller_utility), number=True),
         markup.cell(_utility(match.buyer_utility), number=True),
         markup.cell(str(match.turns), number=True),
