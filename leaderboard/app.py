@@ -3,14 +3,19 @@
 It only reads. The address decides what is shown: `view`, and the parameters of that view.
 """
 
+import logging
+from collections.abc import Callable
 from importlib import import_module
 from typing import NamedTuple
 
 import streamlit as st
 
 from arena.errors import UserError
+from arena.store import DEFAULT, redacted
 from leaderboard import markup
-from leaderboard.views import common
+from leaderboard.views import common, following
+
+log = logging.getLogger("leaderboard")
 
 
 class View(NamedTuple):
@@ -40,9 +45,32 @@ def main() -> None:
     """Draw the page that the address names."""
     st.set_page_config(page_title="Bargaining Arena", page_icon="⚖", layout="wide")
     st.html(markup.STYLE)
-    common.guarded(_show)
+    _guarded(_show)
     address = {name: st.query_params.get_all(name) for name in st.query_params}
     st.html(markup.follow(address), unsafe_allow_javascript=True)
+
+
+def _guarded(show: Callable[[], None]) -> None:
+    """Draw a page. What goes wrong is told in a sentence, until the record changes; a traceback goes to
+    the log alone."""
+    try:
+        show()
+        return
+    except UserError as error:
+        st.warning(markup.plain(_sentence(str(error))))
+        following.follow_what_fails()
+    except Exception:
+        log.exception("a page failed")
+        st.error("This page failed. The window in which the leaderboard runs says why.")
+    if set(st.query_params) - {"view"} or st.query_params.get("view", "board") != "board":
+        st.html(markup.link("To the board", "board"))
+
+
+def _sentence(message: str) -> str:
+    """Return a message with a capital letter, but for the database's name, which stays as it is."""
+    if message.startswith(redacted(common.database() or DEFAULT)):
+        return message
+    return message[:1].upper() + message[1:]
 
 
 def _show() -> None:

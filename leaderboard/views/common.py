@@ -1,8 +1,6 @@
-"""What every page needs: the record, what is computed from it, the design that the address names, and
-one way to fail."""
+"""What every page needs: the record, what is computed from it, and the design that the address names."""
 
 import argparse
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -22,7 +20,6 @@ from scenarios.scenario import Role
 P = ParamSpec("P")
 T = TypeVar("T")
 A = TypeVar("A", bound="Versioned")
-log = logging.getLogger(__name__)
 
 
 def database() -> str | None:
@@ -34,13 +31,33 @@ def database() -> str | None:
 
 
 def open_store() -> Store:
-    """Return the open record, never making one. Raises StoreError with what to do."""
-    return _opened(database())
+    """Return the open record, never making one. Raises StoreError with what to do.
+
+    It is opened anew, and all that was computed forgotten, where another file took its place.
+    """
+    address = database()
+    store, opened = _opened(address)
+    if _file(store.address) != opened:
+        # An open file lives on without a name. Nobody may go on reading what is no longer there, and
+        # revisions of another record mean nothing for this one's results.
+        st.cache_resource.clear()
+        store, _ = _opened(address)
+    return store
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def _opened(address: str | None) -> Store:
-    return Store.open(address, create=False)
+def _opened(address: str | None) -> tuple[Store, tuple[int, int] | None]:
+    store = Store.open(address, create=False)
+    return store, _file(store.address)
+
+
+def _file(address: str) -> tuple[int, int] | None:
+    """Return which file a database is (device and inode); None where it is none."""
+    try:
+        found = os.stat(address)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def computed(
@@ -132,17 +149,3 @@ def chosen_design(store: Store) -> StoredDesign:
 
 def _size(design: Design) -> str:
     return f"{len(design.sellers)} × {len(design.buyers)}"  # noqa: RUF001
-
-
-def guarded(show: Callable[[], None]) -> None:
-    """Run a page. What goes wrong is told in a sentence; a traceback goes to the log alone."""
-    try:
-        show()
-    except UserError as error:
-        message = str(error)
-        st.warning(markup.plain(message[:1].upper() + message[1:]))
-        st.html(markup.link("To the board", "board"))
-    except Exception:
-        log.exception("a page failed")
-        st.error("This page failed. The window in which the leaderboard runs says why.")
-        st.html(markup.link("To the board", "board"))

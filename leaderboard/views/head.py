@@ -14,8 +14,8 @@ from leaderboard.views import common, following
 WINDOW = timedelta(minutes=10)
 """The rate of play is over the last minutes."""
 PATIENCE = timedelta(minutes=1)
-"""Play counts as running while the last match began no longer ago than this, or than ten times what
-lies between two matches."""
+"""The rate is shown while the last match began no longer ago than this, or than ten times what lies
+between two matches. Whether play goes on meanwhile the record cannot tell, so the line does not say."""
 
 
 def show(store: Store, stored: StoredDesign, board: Board) -> None:
@@ -47,13 +47,13 @@ def _tried(store: Store, stored: StoredDesign) -> str:
 
 def _follow(store: Store, stored: StoredDesign, drawn: int, complete: bool) -> None:
     """Draw the page again once the record has changed; until all is played, say how fast play runs."""
-    following.redraw(store, drawn)
+    following.redraw((store, drawn))
     if complete:
         return
     now = datetime.now(UTC)
     found = _pace(store, store.address, stored.design.hash, drawn)
     if (line := running(found, planned(stored.design), now)) is not None:
-        st.markdown(f":material/play_circle: **{line}**")
+        st.markdown(f":material/speed: **{line}**")
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -70,13 +70,22 @@ def running(found: Pace, planned: int, now: datetime) -> str | None:
     first, last = (datetime.fromisoformat(time) for time in (found.first, found.last))
     minutes = (last - first).total_seconds() / 60
     if found.recent < 2 or minutes <= 0:
-        return f"Running: {left:,} matches left." if now - last < WINDOW else None
+        if now - last >= WINDOW:
+            return None
+        return f"A match began at {last:%H:%M} UTC; {_matches(left)} left."
     usual = (last - first) / (found.recent - 1)
     if now - last > max(PATIENCE, 10 * usual):
         return None
     rate = (found.recent - 1) / minutes
-    pace = "under 1 match" if rate < 1 else f"{rate:,.0f} match{'' if round(rate) == 1 else 'es'}"
-    return f"Running: {pace} a minute, {left:,} left, about {_span(left / rate)} to go."
+    pace = "under 1 match" if rate < 1 else _matches(round(rate))
+    return (
+        f"Up to {last:%H:%M} UTC, {pace} a minute began; {left:,} left, about {_span(left / rate)} "
+        "at that rate."
+    )
+
+
+def _matches(number: int) -> str:
+    return f"{number:,} match{'' if number == 1 else 'es'}"
 
 
 def _span(minutes: float) -> str:

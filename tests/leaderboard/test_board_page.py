@@ -53,7 +53,7 @@ def test_the_head_names_design_freeze_deviations_and_how_many_arms_were_tried(op
     assert [link["design"] for link in links(test, "designs") if "design" in link]
     assert "3 of 3 arms tried from 2B base" in page
     assert "520 of 520 matches scored, 0 void" in page
-    assert "Running" not in page, "all is played"
+    assert "a minute" not in page, "all is played"
 
 
 def test_every_trained_seller_shows_its_gain_and_its_guards(opened, results):
@@ -184,10 +184,12 @@ def paced(scored: int, recent: int, first: float, last: float) -> Pace:
 
 def test_the_rate_of_play_and_the_time_left():
     said = running(paced(600, 101, 5, 0), 1600, NOW)
-    assert said == "Running: 20 matches a minute, 1,000 left, about 50 minutes to go."
+    assert (
+        said == "Up to 12:00 UTC, 20 matches a minute began; 1,000 left, about 50 minutes at that rate."
+    )
     slow = running(paced(600, 11, 10, 0), 1600, NOW)
-    assert slow == "Running: 1 match a minute, 1,000 left, about 17 hours to go."
-    assert running(paced(10, 1, 1, 1), 20, NOW) == "Running: 10 matches left."
+    assert slow == "Up to 12:00 UTC, 1 match a minute began; 1,000 left, about 17 hours at that rate."
+    assert running(paced(10, 1, 1, 1), 20, NOW) == "A match began at 11:59 UTC; 10 matches left."
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.store import Store
 from tests.leaderboard.browser import MARKS, browsing, serving, settle
 from tests.leaderboard.tournament import make_design, play_into
 
@@ -229,6 +230,22 @@ def test_other_pages_follow_a_record_that_grows(path):
         for shown, text in before.values():
             assert text
             expect(shown).not_to_have_text(text, timeout=60_000)
+
+
+def test_an_empty_record_shows_the_board_once_a_tournament_starts_and_says_when_it_is_gone(tmp_path):
+    from playwright.sync_api import expect
+
+    path = tmp_path / "Live.db"
+    Store.open(str(path)).close()
+    with serving(path, signal.SIGINT) as url, browsing(url) as page:
+        expect(page.get_by_test_id("stAlert")).to_contain_text("Live.db holds no design yet")
+        settle(page)
+        play_into(path, make_design(scenarios=2))
+        expect(page.get_by_text("36 of 36 matches scored")).to_be_visible()
+        settle(page)
+        path.unlink()
+        expect(page.get_by_test_id("stAlert")).to_contain_text("here is no database at")
+        expect(page.get_by_text("36 of 36 matches scored")).to_be_hidden()
 
 
 def test_a_bad_link_is_a_sentence(page, server):

@@ -3,7 +3,9 @@
 import pytest
 
 from arena.store import Filter, Store
+from leaderboard import markup
 from leaderboard.board import board
+from leaderboard.views import following
 from tests.leaderboard.pages import links, shown, visit
 from tests.leaderboard.tournament import make_design, play_into
 
@@ -68,6 +70,23 @@ def test_from_a_row_to_its_matches_to_a_transcript(opened, path):
     assert match.query_params["key"] != [first.key], "the same cell by another seller"
 
 
+def test_names_wrap_in_the_list_of_matches(opened):
+    page = shown(opened(view="matches"))
+    assert page.count('<td class="wrap"') == 4 * len(links(opened(view="matches"), "match"))
+    assert "td.wrap { overflow-wrap: anywhere;" in markup.STYLE
+
+
+def test_another_pair_forgets_the_cell_that_was_read(opened):
+    test = opened(view="compare")
+    box = next(box for box in test.selectbox if box.label.startswith("Read both"))
+    box.select_index(1).run()
+    assert "cell" in test.query_params
+    seller = next(box for box in test.selectbox if box.label == "Seller")
+    seller.select_index(1).run()
+    assert "cell" not in test.query_params
+    assert not test.warning
+
+
 def test_filters_narrow_the_list(opened, path):
     with Store.open(str(path)) as store:
         design = store.design().design
@@ -96,6 +115,9 @@ def test_every_match_of_a_design_has_a_page(opened, path):
         ({"view": "matches", "seller": "nobody"}, "not here"),
         ({"view": "matches", "page": "99"}, "not here"),
         ({"role": "auctioneer"}, "not here"),
+        ({"view": "buyers", "of": "zzz"}, "of 'zzz'"),
+        ({"view": "buyers", "columns": "nope"}, "columns 'nope'"),
+        ({"view": "compare", "cell": "garbage"}, "cell 'garbage'"),
         ({"panel": "<script>alert(1)</script>"}, "not here"),
     ],
 )
@@ -123,11 +145,44 @@ def test_an_empty_database_and_an_unplayed_design(tmp_path, monkeypatch):
     path = tmp_path / "arena.db"
     monkeypatch.setenv("ARENA_DB", str(path))
     Store.open(str(path)).close()
-    assert "no design yet" in visit().warning[0].value
+    first = visit()
+    assert "no design yet" in first.warning[0].value
+    assert first.warning[0].value.startswith(markup.plain(str(path))), "a name stays as it is"
+    assert not links(first, "board")[1:], "no link to where the reader is, but for the title's"
     play_into(path, make_design(scenarios=2), skip=lambda place: True)
     test = visit()
     assert "Nothing is played yet" in test.info[0].value
     assert "No scored match" in visit(view="matches").info[0].value
+    assert "To play what is missing" in visit(view="compare").info[0].value
+    assert "cell 'x'" in visit(view="compare", cell="x").warning[0].value
+    assert "of 'x'" in visit(view="buyers", of="x").warning[0].value
+
+
+def test_a_record_that_was_replaced_or_deleted_is_no_longer_shown(tmp_path, monkeypatch):
+    path, other = tmp_path / "Live.db", tmp_path / "other.db"
+    monkeypatch.setenv("ARENA_DB", str(path))
+    plan = make_design(scenarios=2, seed=1)
+    play_into(path, plan)
+    assert "of 36 matches scored" in shown(visit())
+    play_into(other, plan, skip=lambda place: place.number % 2)
+    other.replace(path)
+    assert "18 of 36 matches scored" in shown(visit())
+    path.unlink()
+    test = visit()
+    assert "there is no database" in test.warning[0].value.lower()
+    assert "matches scored" not in shown(test)
+
+
+def test_an_empty_record_and_a_missing_one_are_followed(tmp_path, monkeypatch):
+    path = tmp_path / "arena.db"
+    monkeypatch.setenv("ARENA_DB", str(path))
+    assert following.state() is None
+    Store.open(str(path)).close()
+    empty = following.state()
+    assert empty is not None
+    assert following.state() == empty
+    play_into(path, make_design(scenarios=1), skip=lambda place: True)
+    assert following.state() != empty
 
 
 def test_a_bug_of_ours_shows_a_sentence_and_no_traceback(opened, monkeypatch):
