@@ -51,7 +51,8 @@ Contrasts = Annotated[
     ),
 ]
 Interval = Annotated[
-    Literal["t", "bootstrap"] | None, option(DECLARED, "Which 95% interval boards print. [default: t]")
+    Literal["t", "bootstrap"] | None,
+    option(DECLARED, "The 95% interval of contrasts and gains. [default: t]"),
 ]
 Reason = Annotated[
     str | None, option(DECLARED, "Why it departs from an earlier design; it goes to the log.")

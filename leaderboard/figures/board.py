@@ -127,29 +127,31 @@ def _base_marks(bases: pd.DataFrame, colour: str, y: alt.Y, x: alt.X) -> list[An
     ]
 
 
-def _opponent_marks(board: Board, marks: pd.DataFrame, y: alt.Y, x: alt.X) -> Any:
+def opponent_channels(board: Board, field: str, legend: alt.Legend) -> dict[str, Any]:
+    """Return the colour and the shape of each opponent of the board, the same in every figure; `field`
+    holds its name."""
     names = [wording.visible(name) for name in board.opponents]
-    other = board.role.other.value
-    legend = alt.Legend(
-        orient="top", title=f"against the {other}", columns=on_a_phone(2, 6), labelLimit=160
+    places = range(len(names))
+    colours, shapes = (
+        alt.Scale(domain=names, range=[of(place) for place in places])
+        for of in (palette.colour, palette.shape)
     )
-    positions = range(len(names))
+    return {
+        "color": alt.Color(f"{field}:N", legend=legend, scale=colours),
+        "shape": alt.Shape(f"{field}:N", legend=legend, scale=shapes),
+    }
+
+
+def _opponent_marks(board: Board, marks: pd.DataFrame, y: alt.Y, x: alt.X) -> Any:
+    title = f"against the {board.role.other.value}"
+    legend = alt.Legend(orient="top", title=title, columns=on_a_phone(2, 6), labelLimit=160)
     return (
         alt.Chart(marks)
         .mark_point(filled=True, size=55, yOffset=_DOWN, opacity=0.9)
         .encode(
             y=y,
             x=x,
-            color=alt.Color(
-                "opponent:N",
-                legend=legend,
-                scale=alt.Scale(domain=names, range=[palette.colour(i) for i in positions]),
-            ),
-            shape=alt.Shape(
-                "opponent:N",
-                legend=legend,
-                scale=alt.Scale(domain=names, range=[palette.shape(i) for i in positions]),
-            ),
+            **opponent_channels(board, "opponent", legend),
             tooltip=["agent", alt.Tooltip("opponent:N", title="against"), *_HINT],
         )
     )

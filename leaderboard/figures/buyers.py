@@ -9,7 +9,7 @@ import pandas as pd
 from leaderboard import signs, wording
 from leaderboard.board import Board, BoardPanel, Row
 from leaderboard.figures import palette
-from leaderboard.figures.board import ROW_HEIGHT, on_a_phone, score_fields
+from leaderboard.figures.board import ROW_HEIGHT, on_a_phone, opponent_channels, score_fields
 from leaderboard.inference.badges import Badge
 from leaderboard.inference.splits import ArmSplit
 from leaderboard.markup import address
@@ -115,29 +115,18 @@ READING = (
 
 
 def _own_layers(board: Board, own: pd.DataFrame, scale: alt.Scale, y: alt.Y) -> list[Any]:
-    names = [wording.visible(name) for name in board.opponents]
-    positions = range(len(names))
     legend = alt.Legend(
         orient="top", title="against", columns=on_a_phone(2, 4), labelLimit=150, symbolOpacity=1
     )
-    colour = alt.Color(
-        "buyer:N",
-        legend=legend,
-        scale=alt.Scale(domain=names, range=[palette.colour(place) for place in positions]),
-    )
-    shape = alt.Shape(
-        "buyer:N",
-        legend=legend,
-        scale=alt.Scale(domain=names, range=[palette.shape(place) for place in positions]),
-    )
+    channels = opponent_channels(board, "buyer", legend)
     chart = alt.Chart(own).encode(y=y, tooltip=_HINT)
     return [
         _span(own, palette.QUIET, 3, _UP, y, scale),
         chart.mark_rule(strokeWidth=5, opacity=0.35, yOffset=_UP).encode(
-            x=_x("low", scale), x2="high:Q", color=colour
+            x=_x("low", scale), x2="high:Q", color=channels["color"]
         ),
         chart.mark_point(filled=True, size=85, opacity=1, yOffset=_UP).encode(
-            x=_x("score", scale), color=colour, shape=shape
+            x=_x("score", scale), **channels
         ),
     ]
 

@@ -46,3 +46,17 @@ def speaking(results: Results, seller: int, words: list[str], leaks: int = 0) ->
     text = json.dumps([words, []])
     spoken = [text if said else old for said, old in zip(said_M, results.words_M, strict=True)]
     return replace(results, measures_M=measures_M, words_M=spoken)
+
+
+def thinned(results: Results, case: str) -> Results:
+    """Return results that hold next to nothing: all scores "equal", the first seller with "one match",
+    "no buyer y", or "nothing"."""
+    first = np.arange(len(results.seller_M)) == 0
+    if case == "equal":
+        return replace(results, seller_utility_M=np.full(len(first), 0.5))
+    kept_M = {
+        "one match": (results.seller_M == 1) | first,
+        "no buyer y": results.buyer_M == 0,
+        "nothing": np.zeros(len(first), bool),
+    }
+    return synthetic.choose(results, kept_M[case])

@@ -20,7 +20,7 @@ from leaderboard.inference.guards import (
     judge,
 )
 from tests.leaderboard import synthetic
-from tests.leaderboard.planted import plan, speaking, world
+from tests.leaderboard.planted import plan, speaking, thinned, world
 
 PASS, FAIL, NOT_JUDGED = GuardResult.PASS, GuardResult.FAIL, GuardResult.NOT_JUDGED
 LARGE = {"domains": 5, "scenarios": 64}
@@ -192,15 +192,7 @@ def test_without_an_analysis_only_the_prose_is_judged():
 @pytest.mark.parametrize("case", ["equal", "one match", "no buyer y", "nothing"])
 def test_thin_results_pass_nothing_and_break_nothing(case):
     results = speaking(world(plan(), {"arm": {"x": 0.1}}), 0, ["i see"])
-    rows = np.arange(len(results.seller_M))
-    if case == "equal":
-        results = replace(results, seller_utility_M=np.full(len(rows), 0.5))
-    elif case == "one match":
-        results = synthetic.choose(results, (results.seller_M == 1) | (rows == 0))
-    elif case == "no buyer y":
-        results = synthetic.choose(results, results.buyer_M == 0)
-    else:
-        results = synthetic.choose(results, rows < 0)
+    results = thinned(results, case)
     found = of(results)
     json.dumps([guard.to_json() for guard in found.values()], allow_nan=False)
     judged = {name: guard.result for name, guard in found.items()}

@@ -9,7 +9,7 @@ import pytest
 from leaderboard.inference.holm import holm
 from leaderboard.inference.splits import OTHERS, splits
 from tests.leaderboard import synthetic
-from tests.leaderboard.planted import plan, world
+from tests.leaderboard.planted import plan, thinned, world
 
 STUDY = {"domains": 9, "scenarios": 64}
 """512 scenarios in eight open domains."""
@@ -140,15 +140,8 @@ def test_names_and_the_order_of_rows_change_nothing():
 @pytest.mark.parametrize("case", ["equal", "one match", "no buyer y", "one buyer", "nothing"])
 def test_thin_results_raise_no_alarm_and_no_error(case):
     results = world(plan(buyers=("x",) if case == "one buyer" else ("x", "y")), {"arm": {"x": 0.1}})
-    rows = np.arange(len(results.seller_M))
-    if case == "equal":
-        results = replace(results, seller_utility_M=np.full(len(rows), 0.5))
-    elif case == "one match":
-        results = synthetic.choose(results, (results.seller_M == 1) | (rows == 0))
-    elif case == "no buyer y":
-        results = synthetic.choose(results, results.buyer_M == 0)
-    elif case == "nothing":
-        results = synthetic.choose(results, rows < 0)
+    if case != "one buyer":
+        results = thinned(results, case)
     for row in splits(results):
         assert (row.alarm, row.general) == (False, False)
         assert row.why
