@@ -108,7 +108,7 @@ def test_the_splits_are_downloaded_as_they_stand(page, server, results):
     page.goto(f"{server}/?view=buyers")
     settle(page)
     with page.expect_download() as download:
-        page.get_by_role("button", name="JSON").nth(1).click()
+        page.locator("[class*=st-key-download-splits-]").get_by_role("button", name="JSON").click()
     rows = json.loads(download.value.path().read_text())
     expected = {arm.arm: arm for arm in splits(results) if arm.base}
     assert {row["agent"] for row in rows} == set(expected)

@@ -54,7 +54,8 @@ def path(tmp_path_factory):
 @pytest.mark.parametrize("played", [True, False])
 def test_no_page_shows_it(view, played, path, monkeypatch):
     monkeypatch.setattr(common, "database", lambda: ADDRESS)
-    monkeypatch.setattr(common, "_opened", lambda address: Store.open(str(path)))
+    opened = Store.open(str(path)), common._file(str(path))
+    monkeypatch.setattr(common, "_opened", lambda address: opened)
     with Store.open(str(path)) as store:
         wanted = next(s.design.hash for s in store.designs() if (s.design.scenarios == 2) == played)
     test = AppTest.from_file(str(files("leaderboard") / "app.py"), default_timeout=60)
