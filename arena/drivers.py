@@ -185,7 +185,7 @@ async def run_async(
             agent = agents[role]
             limit = None if agent.spec.kind == "scripted" else turn_timeout
             try:
-                reply = await asyncio.wait_for(_ask(agent, minds, view, rngs[role]), limit)
+                reply = await asyncio.wait_for(ask(agent, minds, view, rngs[role]), limit)
             except TimeoutError:
                 reply = failure(agent, Overrun(f"no answer within {limit:g} s"))
             role, view = game.send(reply)
@@ -193,7 +193,7 @@ async def run_async(
         return stop.value  # type: ignore[no-any-return]
 
 
-async def _ask(agent: Agent, minds: dict[Role, Negotiator], view: View, rng: Random) -> Reply | Failure:
+async def ask(agent: Agent, minds: dict[Role, Negotiator], view: View, rng: Random) -> Reply | Failure:
     """Return the agent's reply, or what became of it; the negotiator is begun on its first turn."""
 
     def begin_and_reply() -> object:

@@ -233,7 +233,7 @@ def _domains(
 ) -> tuple[list[Domain], dict[str, bool]]:
     """Return the domains asked for, and which are held out."""
     wanted = list(catalogue.bundled()) if request.domains is None else request.domains
-    offered = {domain.version: domain for domain in (*catalogue.bundled().values(), *extra)}
+    offered = {domain.version: domain for domain in (*catalogue.every().values(), *extra)}
     found: list[Domain] = []
     held_out: dict[str, bool] = {}
     for entry in wanted:

@@ -1,4 +1,4 @@
-"""Where domains come from: the bundled `trade` suite, and YAML files that users write."""
+"""Where domains come from: the bundled suites, and YAML files that users write."""
 
 import re
 from functools import cache
@@ -12,7 +12,9 @@ from scenarios.draw import draw
 from scenarios.scenario import Scenario, Split
 from scenarios.yaml_file import read_yaml
 
-_BUNDLED = Path(__file__).parent / "trade"
+SUITES = ("trade", "small")
+"""The bundled suites, each a folder: `trade`, which tournaments play by default, and `small`, whose few
+short terms suit models of a few hundred thousand parameters."""
 _SUFFIXES = (".yaml", ".yml")
 _LABEL = re.compile(
     r"(?P<domain>.+?)(@(?P<version>[0-9a-f]{6,}))?"
@@ -21,10 +23,21 @@ _LABEL = re.compile(
 
 
 @cache
-def bundled() -> dict[str, Domain]:
-    """Return the domains that come with the package, by name, in alphabetical order."""
-    domains = (load(path) for path in sorted(_BUNDLED.glob("*.yaml")))
+def bundled(suite: str = SUITES[0]) -> dict[str, Domain]:
+    """Return the domains of a suite that comes with the package, by name, in alphabetical order.
+
+    Raises ValueError for an unknown suite.
+    """
+    if suite not in SUITES:
+        raise ValueError(f"no suite is called {suite!r}; there are {', '.join(SUITES)}")
+    domains = (load(path) for path in sorted((Path(__file__).parent / suite).glob("*.yaml")))
     return {domain.name: domain for domain in domains}
+
+
+@cache
+def every() -> dict[str, Domain]:
+    """Return the domains of all bundled suites, by name."""
+    return {name: domain for suite in SUITES for name, domain in bundled(suite).items()}
 
 
 def find(name_or_path: str) -> Domain:
@@ -32,12 +45,12 @@ def find(name_or_path: str) -> Domain:
 
     Raises ValueError where there is neither, with the names there are.
     """
-    if name_or_path in bundled():
-        return bundled()[name_or_path]
+    if name_or_path in every():
+        return every()[name_or_path]
     if name_or_path.endswith(_SUFFIXES):
         return load(name_or_path)
     raise ValueError(
-        f"no domain is called {name_or_path!r}; the bundled ones are {', '.join(bundled())}. "
+        f"no domain is called {name_or_path!r}; the bundled ones are {', '.join(every())}. "
         "For a domain of your own, give the path of its .yaml file"
     )
 

@@ -7,6 +7,7 @@ neither end its own line nor spell a chat template's control tokens (:func:`quot
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
@@ -18,22 +19,26 @@ from scenarios.domain import Term
 from scenarios.scenario import Package, Preferences
 
 PROMPT_VERSION = "v1"
-"""The newest prompt. Published versions never change: a new wording is a new folder."""
+"""The newest full prompt. Published versions never change: a new wording is a new folder."""
+BRIEF_PROMPT = "brief1"
+"""The newest brief prompt: the same rules and answers in few words, each term's options best first. For
+small models and short contexts."""
 ATTEMPTS = 3
 """As in the rules of play: a faulty answer is asked for again at most twice."""
 NO_ANSWER = "(no answer)"
 """Stands for an empty answer in the history: providers refuse messages without text."""
 
+_NAME = re.compile(r"([a-z]+)(\d+)")
 Message = dict[str, str]
 """``{"role": "system" | "user" | "assistant", "content": text}``."""
 
 
 @cache
 def versions() -> tuple[str, ...]:
-    """Return the prompt versions that this release can play, oldest first."""
+    """Return the prompt versions that this release can play, each wording's oldest first."""
     folder = resources.files("agents.language_model") / "prompts"
-    names = (entry.name for entry in folder.iterdir() if entry.is_dir())
-    return tuple(sorted((name for name in names if name[1:].isdigit()), key=lambda name: int(name[1:])))
+    found = (_NAME.fullmatch(entry.name) for entry in folder.iterdir() if entry.is_dir())
+    return tuple(name[0] for name in sorted(filter(None, found), key=lambda name: (name[1], int(name[2]))))
 
 
 @cache
@@ -99,7 +104,10 @@ def system_prompt(brief: Brief, version: str = PROMPT_VERSION) -> str:
         title=brief.title,
         prose=brief.prose.strip(),
         table=payoff_table(brief.terms, brief.preferences),
+        ranked=ranked_table(brief.terms, brief.preferences),
+        default=_package(brief.default, brief.terms),
         walk_away=points(brief.preferences.walk_away_points),
+        none=_rounded(brief.preferences.walk_away_points),
         limit=_limit(brief),
         message_limit=brief.message_limit,
     )
@@ -116,10 +124,29 @@ def payoff_table(terms: Iterable[Term], preferences: Preferences) -> str:
     )
 
 
+def ranked_table(terms: Iterable[Term], preferences: Preferences) -> str:
+    """Return one line a term, name and options with their rounded points, this side's best option
+    first; ties in the order of display."""
+    return "\n".join(
+        f"{term.name}: "
+        + ", ".join(
+            f"{option} {_rounded(worth)}"
+            for option, worth in sorted(
+                zip(term.options, row, strict=True), key=lambda pair: pair[1], reverse=True
+            )
+        )
+        for term, row in zip(terms, preferences.table, strict=True)
+    )
+
+
 def points(units: int) -> str:
     """Return a utility in units of 1/10,000 as points out of 100: exact, no idle zeros."""
     whole, hundredths = divmod(units, 100)
     return f"{whole}.{hundredths:02d}".rstrip("0").rstrip(".")
+
+
+def _rounded(units: int) -> str:
+    return str(round(units / 100))
 
 
 def quoted(text: str) -> str:
@@ -162,6 +189,8 @@ def _turn(view: View, known: Mapping[str, Template]) -> str:
         message=quoted(last.message) if last.message else "(none)",
         action=_action(last, brief),
         standing=_standing(view),
+        worth=_rounded(brief.preferences.points(view.theirs)) if view.theirs else "nothing",
+        none=_rounded(brief.preferences.walk_away_points),
     )
 
 

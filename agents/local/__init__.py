@@ -1,0 +1,1 @@
+"""Language models whose weights lie here: token-exact conversations, and the engines that run them."""

@@ -1,0 +1,88 @@
+"""The third driver of :func:`arena.play.play`: many matches of one learner, turn by turn together.
+
+For training: the learner's side of all matches is answered in one call, so that a model generates in
+batches. The other sides answer concurrently in between.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from agents.agent import Agent, Negotiator, Reply, View
+from arena.drivers import Overrun, ask, failure
+from arena.play import Failure, Game, Outcome
+from scenarios.scenario import Role
+
+Answer = Callable[[Mapping[int, View]], Mapping[int, Reply | Failure]]
+"""From the views of the matches in which it is the learner's turn, by place, to its replies."""
+
+
+@dataclass
+class Seat:
+    """One match: its game, and who plays the side that does not learn."""
+
+    game: Game
+    other: Agent
+    rng: Random
+    outcome: Outcome | None = None
+    minds: dict[Role, Negotiator] = field(default_factory=dict)
+    turn: tuple[Role, View] | None = None
+
+    def start(self) -> None:
+        """Run the game up to its first turn."""
+        self.turn = next(self.game)
+
+    def send(self, reply: Reply | Failure) -> None:
+        """Hand the game a reply; afterwards either a turn is due or there is an outcome."""
+        try:
+            self.turn = self.game.send(reply)
+        except StopIteration as stop:
+            self.turn, self.outcome = None, stop.value
+
+
+async def run_lockstep(
+    seats: Sequence[Seat],
+    learner: Role,
+    answer: Answer,
+    turn_timeout: float | None = None,
+    in_step: Callable[[bool], bool] = lambda live: live,
+) -> list[Outcome]:
+    """Play all seats to their ends and return their outcomes in order.
+
+    `answer` is called once a round with every view that waits for the learner; views that ask again
+    for a faulty answer are among them. Other sides that take longer than `turn_timeout` seconds fail as
+    in :func:`arena.drivers.run_async`. `in_step` is asked before each call of `answer` whether any
+    process still has live matches: one whose own are over keeps calling `answer`, with no views, as long
+    as it says so.
+    """
+    for seat in seats:
+        seat.start()
+    while True:
+        await _others(seats, learner, turn_timeout)
+        waiting = {place: seat.turn[1] for place, seat in enumerate(seats) if seat.turn is not None}
+        if not in_step(bool(waiting)):
+            break
+        for place, reply in answer(waiting).items():
+            seats[place].send(reply)
+    return [seat.outcome for seat in seats if seat.outcome is not None]
+
+
+async def _others(seats: Sequence[Seat], learner: Role, turn_timeout: float | None) -> None:
+    """Let the other sides move until every live match waits for the learner."""
+    while due := [seat for seat in seats if seat.turn is not None and seat.turn[0] is not learner]:
+        replies = await asyncio.gather(*(_reply(seat, turn_timeout) for seat in due))
+        for seat, reply in zip(due, replies, strict=True):
+            seat.send(reply)
+
+
+async def _reply(seat: Seat, turn_timeout: float | None) -> Reply | Failure:
+    assert seat.turn is not None
+    limit = None if seat.other.spec.kind == "scripted" else turn_timeout
+    asked = ask(seat.other, seat.minds, seat.turn[1], seat.rng)
+    if limit is None:
+        return await asked
+    try:
+        return await asyncio.wait_for(asked, limit)
+    except TimeoutError:
+        return failure(seat.other, Overrun(f"no answer within {limit:g} s"))

@@ -1,0 +1,96 @@
+"""`tiny`: small Gemma 4 models of both architecture families, made here, for machines without a GPU.
+
+They are real Gemma 4 text models with random weights and a tokenizer trained on this project's own
+transcripts; :mod:`trainers.warm_start` teaches them the protocol.
+"""
+
+from collections.abc import Iterable
+from importlib import resources
+from typing import Any
+
+SPECIAL = (
+    *("<pad>", "<eos>", "<bos>", "<unk>", "<|turn>", "<turn|>", "<|think|>", "<|channel>", "<channel|>"),
+    *("<|tool>", "<tool|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>"),
+    '<|"|>',
+)
+"""Gemma 4's control tokens, at the places where its configuration expects the first three."""
+VOCABULARY = 512
+CONTEXT = 2048
+
+
+def tokenizer_of(texts: Iterable[str], vocabulary: int = VOCABULARY) -> Any:
+    """Return a byte-level BPE tokenizer with Gemma 4's chat template, trained on `texts`."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    found = Tokenizer(models.BPE(unk_token="<unk>"))
+    found.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    found.decoder = decoders.ByteLevel()
+    learn = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    found.train_from_iterator(texts, learn)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=found,
+        pad_token="<pad>",
+        eos_token="<eos>",
+        bos_token="<bos>",
+        unk_token="<unk>",
+        padding_side="left",
+        additional_special_tokens=["<|turn>", "<turn|>"],
+    )
+    template = resources.files("trl") / "chat_templates" / "gemma4_v5.jinja"
+    tokenizer.chat_template = template.read_text(encoding="utf-8")
+    return tokenizer
+
+
+def model_of(family: str, vocabulary: int, seed: int, **changes: Any) -> Any:
+    """Return a randomly initialised Gemma 4 of one architecture family.
+
+    `family` is "E-series" (per-layer embeddings, shared keys and values) or "conventional" (neither).
+    """
+    import torch
+    from transformers import Gemma4ForCausalLM, Gemma4TextConfig, GenerationConfig
+
+    shape: dict[str, Any] = {
+        "vocab_size": vocabulary,
+        "vocab_size_per_layer_input": vocabulary,
+        "hidden_size": 64,
+        "intermediate_size": 192,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "head_dim": 32,
+        "global_head_dim": 32,
+        "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "sliding_window": 512,
+        "max_position_embeddings": CONTEXT,
+        "final_logit_softcapping": 30.0,
+    }
+    own: dict[str, dict[str, Any]] = {
+        "E-series": {
+            "hidden_size_per_layer_input": 16,
+            "num_kv_shared_layers": 2,
+            "use_double_wide_mlp": True,
+        },
+        "conventional": {
+            "hidden_size_per_layer_input": 0,
+            "num_kv_shared_layers": 0,
+            "attention_k_eq_v": True,
+            "num_global_key_value_heads": 1,
+        },
+    }
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = Gemma4ForCausalLM(Gemma4TextConfig(**shape | own[family] | changes))
+    model.generation_config = GenerationConfig(
+        bos_token_id=SPECIAL.index("<bos>"),
+        eos_token_id=[SPECIAL.index("<eos>"), SPECIAL.index("<turn|>")],
+        pad_token_id=SPECIAL.index("<pad>"),
+    )
+    return model
