@@ -14,7 +14,7 @@ SPECIAL = (
     '<|"|>',
 )
 """Gemma 4's control tokens, at the places where its configuration expects the first three."""
-VOCABULARY = 512
+VOCABULARY = 704
 CONTEXT = 2048
 
 
@@ -24,8 +24,13 @@ def tokenizer_of(texts: Iterable[str], vocabulary: int = VOCABULARY) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     found = Tokenizer(models.BPE(unk_token="<unk>"))
+    # Merges may cross words, so that what is said every time becomes a few tokens; lines and digits stay.
     found.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        [
+            pre_tokenizers.Split("\n", "isolated"),
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
     )
     found.decoder = decoders.ByteLevel()
     learn = trainers.BpeTrainer(

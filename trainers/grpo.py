@@ -1,0 +1,157 @@
+"""GRPO on rollouts of the arena: the pieces that TRL's trainer is given, and the trainer itself."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+from agents.local.tokens import ChatTokens
+from trainers.adapter import generator
+from trainers.cells import Cells
+from trainers.metrics import step_metrics
+from trainers.recipe import Recipe
+from trainers.rollout import Episode, roll_out
+
+TEMPERATURE = 1.0
+"""Anything else, or a cut of the tail, would bias the ratios that GRPO learns from."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where and how a run is computed; nothing here is part of its recipe."""
+
+    cpu: bool = False
+    micro_batch: int | None = None
+    """Dialogues that one device takes through one backward pass; None: all of its share of a step."""
+    processes: int = 1
+    vllm: Literal["off", "colocate", "server"] = "off"
+    vllm_url: str | None = None
+    vllm_tensor_parallel: int = 1
+    report_to: str | None = None
+
+
+class Rollouts:
+    """What TRL calls for every batch: plays the cells, and hands over ids, masks and scores."""
+
+    def __init__(self, recipe: Recipe, cells: Cells, chat: ChatTokens) -> None:
+        self._recipe, self._cells, self._chat = recipe, cells, chat
+        self.metrics: dict[str, float] = {}
+        """Of the last batch; :func:`trainers.metrics.step_metrics`."""
+        self.watch: Callable[[Sequence[Episode]], None] = lambda episodes: None
+        """Called with the episodes of every batch."""
+
+    def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
+        """Play one dialogue a prompt; a prompt only names its cell, and a group repeats it."""
+        cells = [self._cells.at(prompt[-1]["cell"]) for prompt in prompts]
+        episodes = roll_out(cells, self._chat, self._recipe, generator(trainer))
+        self.metrics = step_metrics(episodes, self._recipe.group_size)
+        self.watch(episodes)
+        rewards = [episode.reward for episode in episodes]
+        if self._recipe.shuffled_rewards:
+            Random(f"{self._recipe.seed}/{cells[0].number}").shuffle(rewards)
+        return {
+            "prompt_ids": [episode.prompt_ids for episode in episodes],
+            "completion_ids": [episode.completion_ids for episode in episodes],
+            "logprobs": [e.logprobs for e in episodes] if trainer.use_vllm else None,
+            "env_mask": [episode.mask for episode in episodes],
+            "utility": rewards,
+        }
+
+
+def score(completions: Sequence[Any], utility: Sequence[float | None], **_: Any) -> list[float | None]:
+    """Return the rewards: the seller's scores, already known from the engine."""
+    return list(utility)
+
+
+def prompts(recipe: Recipe) -> Any:
+    """Return the dataset: one row a group, in the order in which the run takes them.
+
+    A row's message only names its cell; what the seller reads depends on who opens and is rendered in
+    the rollout.
+    """
+    from datasets import Dataset
+
+    rows = recipe.steps * recipe.groups_per_step
+    return Dataset.from_list(
+        [{"prompt": [{"role": "user", "content": f"cell {n}", "cell": n}]} for n in range(rows)]
+    )
+
+
+def settings(recipe: Recipe, machine: Machine, folder: Path) -> Any:
+    """Return TRL's configuration of a run that lives in `folder`."""
+    from trl import GRPOConfig
+
+    share = recipe.rows_per_step // machine.processes
+    micro = machine.micro_batch or share
+    vllm: Mapping[str, Any] = {}
+    if machine.vllm != "off":
+        vllm = {
+            "use_vllm": True,
+            "vllm_mode": machine.vllm,
+            "vllm_server_base_url": machine.vllm_url,
+            "vllm_tensor_parallel_size": machine.vllm_tensor_parallel,
+            "vllm_importance_sampling_mode": "token_truncate",
+        }
+    return GRPOConfig(
+        str(folder),
+        max_steps=recipe.steps,
+        learning_rate=recipe.learning_rate,
+        lr_scheduler_type="constant_with_warmup",
+        warmup_steps=recipe.warmup_steps,
+        max_grad_norm=recipe.max_grad_norm,
+        beta=recipe.beta,
+        loss_type=recipe.loss_type,
+        scale_rewards="group",
+        num_generations=recipe.group_size,
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=share // micro,
+        max_completion_length=recipe.answer_tokens,
+        generation_kwargs={"max_new_tokens": recipe.answer_tokens} if not vllm else None,
+        temperature=TEMPERATURE,
+        top_k=0,
+        top_p=1.0,
+        shuffle_dataset=False,
+        logging_steps=1,
+        save_steps=recipe.save_steps,
+        report_to=machine.report_to or "none",
+        use_cpu=machine.cpu,
+        bf16=not machine.cpu,
+        gradient_checkpointing=not machine.cpu,
+        disable_tqdm=True,
+        seed=recipe.seed,
+        **vllm,
+    )
+
+
+def trainer_of(
+    recipe: Recipe,
+    machine: Machine,
+    folder: Path,
+    cells: Cells,
+    model: Any,
+    tokenizer: Any,
+    callbacks: Sequence[Any] = (),
+) -> tuple[Any, Rollouts]:
+    """Return TRL's trainer for a run, and the rollouts that it learns from."""
+    from trl import GRPOTrainer
+
+    chat = ChatTokens(tokenizer, stops_of(model))
+    rollouts = Rollouts(recipe, cells, chat)
+    trainer = GRPOTrainer(
+        model=model,
+        reward_funcs=score,
+        args=settings(recipe, machine, folder),
+        train_dataset=prompts(recipe),
+        processing_class=tokenizer,
+        rollout_func=rollouts,
+        callbacks=list(callbacks),
+    )
+    generator(trainer)  # a TRL without the method fails here, not in the first step
+    return trainer, rollouts
+
+
+def stops_of(model: Any) -> list[int]:
+    """Return the ids that end an answer, from the model's generation config."""
+    stops = model.generation_config.eos_token_id
+    return [stops] if isinstance(stops, int) else list(stops or [])
