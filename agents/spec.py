@@ -16,7 +16,8 @@ class AgentSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: Literal["scripted", "model", "plugin"]
+    kind: Literal["scripted", "model", "local", "plugin"]
+    """``model``: a language model of some provider. ``local``: one whose weights lie on this machine."""
     strategy: str | None = None
     """Scripted: the strategy's name."""
     strategy_version: int | None = None
@@ -24,9 +25,11 @@ class AgentSpec(BaseModel):
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Scripted: the strategy's parameters. Plug-in: keyword arguments of its factory."""
     model: str | None = None
-    """Language model: the LiteLLM model name, such as ``anthropic/claude-sonnet-5``."""
+    """Model: the LiteLLM name, such as ``anthropic/claude-sonnet-5``. Local: what the weights are, by
+    the name of their base or their Hugging Face id."""
     revision: str | None = None
-    """Language model: revision or weights hash, where the name does not pin them."""
+    """Model: revision or weights hash, where the name does not pin them. Local: the weights hash
+    (:func:`agents.local.weights.weights_hash`)."""
     prompt_version: str | None = None
     sampling: dict[str, Any] = Field(default_factory=dict)
     """Language model: temperature, top_p, top_k, seed, max_tokens, reasoning_effort, ..."""
@@ -49,6 +52,11 @@ class AgentSpec(BaseModel):
         """Twelve hexadecimal digits: the identity of this behaviour."""
         return digest(self.content(), 12)
 
+    @property
+    def is_language_model(self) -> bool:
+        """Whether it is asked in words, answers in text, and takes its time."""
+        return self.kind in ("model", "local")
+
 
 class Connection(BaseModel):
     """How an agent is reached. Not part of its identity; never holds a secret."""
@@ -58,6 +66,8 @@ class Connection(BaseModel):
     api_base: str | None = None
     api_key_env: str | None = None
     """The *name* of the environment variable that holds the key."""
+    weights: str | None = None
+    """Local: the folder, or the Hugging Face id, where the weights are found."""
     timeout_s: float | None = None
     input_usd_per_million: float | None = None
     output_usd_per_million: float | None = None
