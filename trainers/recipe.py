@@ -5,15 +5,16 @@ Its hash names the run's content: a run goes on only under the same recipe. Wher
 """
 
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from arena.protocol import MESSAGE_LIMIT, Rules
 from scenarios.canonical import digest
 
 STUDY = {"learning_rate": 1e-6, "steps": 104}
-"""Reported by the study for its shared rate. Every other default here is this project's choice."""
+"""Reported by the study for its shared rate (arXiv 2610.06204), which also has GRPO on all parameters, a
+KL penalty to the base and a frozen pool of buyers. Every other default here is this project's choice."""
 
 LossType = Literal["grpo", "dapo", "dr_grpo", "bnpo"]
 
@@ -40,7 +41,7 @@ class TrainingDomain(BaseModel):
 class Recipe(BaseModel):
     """What is trained, on what, against whom, and how."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     model: str
     """A Hugging Face id, or the folder of a checkpoint."""
@@ -78,6 +79,16 @@ class Recipe(BaseModel):
     """Seconds in which a buyer must answer, or its match is void."""
     shuffled_rewards: bool = False
     """A negative control: rewards are dealt out at random within a step, so nothing can be learned."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.answer_tokens >= self.context_tokens:
+            raise ValueError("context_tokens must leave room for more than one answer of answer_tokens")
+        for called, those in (("buyer", self.buyers), ("domain", self.domains)):
+            versions = [entry.version for entry in those]
+            if len(set(versions)) < len(versions):
+                raise ValueError(f"a {called} stands twice (same version)")
+        return self
 
     @property
     def rules(self) -> Rules:

@@ -1,0 +1,188 @@
+"""From what a user asks for to a recipe and all that it names. What must not be trained is refused here.
+
+Needs neither torch nor the network, so that a plan can be made anywhere. Three rules hold whatever is
+asked for: scenarios are drawn from the `train` split, checkpoints are chosen on `dev`, and `eval`, the
+held-out domains and the buyers that a design excludes never reach a learner.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from agents.language_model.prompt import BRIEF_PROMPT, PROMPT_VERSION, versions
+from agents.spec import AgentSpec, Connection
+from arena.declaration import Declaration
+from arena.design import Design
+from arena.errors import UserError, mistakes
+from arena.lineup import read_request, resolve
+from arena.store import Registration, Store
+from scenarios import catalogue
+from scenarios.domain import Domain
+from trainers.domains import open_domains
+from trainers.pool import DEFAULT_BUYERS, pool_of, warnings_of
+from trainers.recipe import STUDY, Recipe, TrainingBuyer, TrainingDomain
+
+if TYPE_CHECKING:
+    from trainers.sizes import Size
+
+OPTIONS = {"lr": "learning_rate", "prompt": "prompt_version"}
+"""Recipe fields that the command line calls otherwise, by its name."""
+TINY_SUITE = "small"
+"""Whose few short terms suit models of a few hundred thousand parameters."""
+NAMED = ("size", "model", "buyers", "domains")
+"""Recipe fields that are resolved from names."""
+RULES = (
+    "Training draws the train split, checkpoints are chosen on dev; the eval split is never trained on.",
+    "Held-out domains, and buyers that the design of --evaluate excludes, are never trained on.",
+)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A recipe with all that it names."""
+
+    recipe: Recipe
+    domains: dict[str, Domain]
+    """By version."""
+    pool: dict[str, tuple[AgentSpec, Connection]]
+    """The buyers, by version."""
+    size: "Size | None"
+    excluded: tuple[str, ...]
+    """Versions of the buyers that the design given as --evaluate excludes from training."""
+    warnings: list[str]
+    ours: list[str]
+    """Sentences: which settings the study reports, which are this project's choice, which are given."""
+
+
+def prepare(asked: Mapping[str, Any], store: Store) -> Prepared:
+    """Return what `asked` means, with `store` as the registry of buyers.
+
+    `asked` has the command line's names: ``size``, ``model``, ``buyers``, ``domains`` (lists of names),
+    ``evaluate`` (a design's hash or file), ``dry_run`` (keys may be missing), and the fields of
+    :class:`trainers.recipe.Recipe`, of which ``lr`` and ``prompt`` are short names. What is missing or
+    None stands at its default; other keys are not looked at. Raises UserError with what to do.
+    """
+    size = _size(asked.get("size"), asked.get("model"))
+    evaluation = _evaluation(asked.get("evaluate"), store)
+    suite = TINY_SUITE if _is_tiny(size) else catalogue.SUITES[0]
+    domains = open_domains([suite] if asked.get("domains") is None else asked["domains"], evaluation)
+    names = DEFAULT_BUYERS if asked.get("buyers") is None else asked["buyers"]
+    agents = pool_of(names, domains, store, planning=bool(asked.get("dry_run")))
+    warnings = list(warnings_of(agents, evaluation, store))
+    given = _given(asked)
+    recipe = _recipe({**_defaults(size), **given}, asked.get("model"), size, agents, domains)
+    chosen = {*given, *(name for name in ("buyers", "domains") if asked.get(name) is not None)}
+    return Prepared(
+        recipe=recipe,
+        domains={domain.version: domain for domain in domains},
+        pool={agent.spec.version: (agent.spec, agent.connection) for agent in agents},
+        size=size,
+        excluded=evaluation.analysis.excluded if evaluation and evaluation.analysis else (),
+        warnings=warnings,
+        ours=[*_sources(recipe, chosen, size), *RULES],
+    )
+
+
+def _size(name: str | None, model: str | None) -> "Size | None":
+    from trainers.sizes import SIZES
+
+    if name is None and model is None:
+        raise UserError(f"say what to train: --size {'|'.join(SIZES)}, or --model ID_OR_FOLDER")
+    if name is None:
+        return None
+    if name not in SIZES:
+        raise UserError(f"there is no size {name}; there are {', '.join(SIZES)}")
+    return SIZES[name]
+
+
+def _is_tiny(size: "Size | None") -> bool:
+    return size is not None and size.name.startswith("tiny")
+
+
+def _defaults(size: "Size | None") -> dict[str, Any]:
+    """Return the recipe's defaults that the size changes."""
+    prompt = BRIEF_PROMPT if _is_tiny(size) else PROMPT_VERSION
+    return {"prompt_version": prompt, **(size.defaults if size is not None else {})}
+
+
+def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the recipe's fields that were asked for, by their own names."""
+    named = {OPTIONS.get(key, key): value for key, value in asked.items() if value is not None}
+    return {key: named[key] for key in Recipe.model_fields if key in named and key not in NAMED}
+
+
+def _recipe(
+    fields: Mapping[str, Any],
+    model: str | None,
+    size: "Size | None",
+    agents: Sequence[Registration],
+    domains: Sequence[Domain],
+) -> Recipe:
+    if fields["prompt_version"] not in versions():
+        raise UserError(
+            f"there is no prompt {fields['prompt_version']}; there are {', '.join(versions())}"
+        )
+    try:
+        return Recipe(
+            model=size.model if model is None and size is not None else _located(model or ""),
+            size=size.name if size is not None else None,
+            buyers=tuple(
+                TrainingBuyer(name=a.name, version=a.spec.version, family=a.profile.family)
+                for a in agents
+            ),
+            domains=tuple(TrainingDomain(name=d.name, version=d.version) for d in domains),
+            **fields,
+        )
+    except ValidationError as error:
+        raise UserError(mistakes(error)) from None
+
+
+def _located(model: str) -> str:
+    """Return a Hugging Face id as it is, a folder as its full path."""
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return str(folder.resolve())
+    if not model.strip() or folder.is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
+        raise UserError(
+            f"there is no folder {model!r}: --model takes a checkpoint's folder, or a Hugging Face id "
+            "such as google/gemma-4-E4B-it"
+        )
+    return model
+
+
+def _evaluation(text: str | None, store: Store) -> Design | None:
+    """Return the design that the checkpoints will be evaluated by; of one in a file, its buyers, domains
+    and exclusions only: its sellers may be the checkpoints that do not exist yet."""
+    if text is None:
+        return None
+    if not (text.endswith((".json", ".yaml", ".yml")) or os.path.exists(text)):
+        return store.design(text).design
+    request = read_request(text)
+    excluded = request.analysis.excluded if request.analysis is not None else []
+    stand_in = {"sellers": ["walk_away"], "analysis": Declaration(excluded=excluded), "hash": None}
+    return resolve(request.model_copy(update=stand_in), store).design
+
+
+def _sources(recipe: Recipe, given: set[str], size: "Size | None") -> list[str]:
+    """Return sentences that say where every setting comes from; `given` are those asked for."""
+    said = {key: str(value) for key, value in recipe.content().items() if key not in ("model", "size")}
+    said["buyers"] = ",".join(buyer.name for buyer in recipe.buyers)
+    said["domains"] = ",".join(domain.name for domain in recipe.domains)
+    study = STUDY.keys() - given - (size.defaults.keys() if size is not None else set())
+    sources = {
+        "Given": [key for key in said if key in given],
+        "Reported by the study": [key for key in said if key in study],
+        "This project's choice": [key for key in said if key not in given | study],
+    }
+    found = [
+        f"{source}: {', '.join(f'{key} {said[key]}' for key in keys)}."
+        for source, keys in sources.items()
+        if keys
+    ]
+    if "buyers" not in given:
+        found.append("The buyers are scripted strategies until you name others with --buyers.")
+    return found
