@@ -14,20 +14,23 @@ SPECIAL = (
     '<|"|>',
 )
 """Gemma 4's control tokens, at the places where its configuration expects the first three."""
-VOCABULARY = 704
+VOCABULARY = 768
+_JOINTS = r"""": ?"|", ?"|: |, """
+"""Between a name and its value, and between pairs. Merges may cross words, so that what is said every time
+becomes a few tokens, but not these: a term and its option are tokens of their own."""
 CONTEXT = 2048
 
 
 def tokenizer_of(texts: Iterable[str], vocabulary: int = VOCABULARY) -> Any:
     """Return a byte-level BPE tokenizer with Gemma 4's chat template, trained on `texts`."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
     found = Tokenizer(models.BPE(unk_token="<unk>"))
-    # Merges may cross words, so that what is said every time becomes a few tokens; lines and digits stay.
     found.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split("\n", "isolated"),
+            pre_tokenizers.Split(Regex(_JOINTS), "merged_with_previous"),
             pre_tokenizers.Digits(individual_digits=True),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
@@ -66,7 +69,7 @@ def model_of(family: str, vocabulary: int, seed: int, **changes: Any) -> Any:
         "vocab_size": vocabulary,
         "vocab_size_per_layer_input": vocabulary,
         "hidden_size": 64,
-        "intermediate_size": 192,
+        "intermediate_size": 128,
         "num_hidden_layers": 4,
         "num_attention_heads": 2,
         "num_key_value_heads": 1,

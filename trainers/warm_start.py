@@ -6,7 +6,7 @@ learned.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -28,6 +28,17 @@ CARELESS = 0.08
 """How often the teacher takes what is on the table whatever it is worth."""
 NOISE = 0.08
 """Standard deviation of its target, in utility."""
+SLIPS = 0.04
+"""How often it writes something faulty first. Its mistakes are in the transcripts, so that the model
+sees how it is asked again, but carry no loss."""
+
+
+@dataclass
+class Talk:
+    """One conversation of the teacher's; `slips` are the places of its faulty answers."""
+
+    messages: list[Message]
+    slips: set[int] = field(default_factory=set)
 
 
 @dataclass
@@ -37,22 +48,27 @@ class Teacher:
     prompt_version: str
     spec: AgentSpec = field(default_factory=lambda: AgentSpec(kind="scripted", strategy="teacher"))
     deterministic: bool = False
-    conversations: list[Conversation] = field(default_factory=list)
+    talks: list["Talk"] = field(default_factory=list)
 
     def begin(self, role: Role, brief: Brief, rng: Random) -> "_Pupil":
         """Return one match's negotiator."""
         conversation = Conversation(brief, self.prompt_version)
-        self.conversations.append(conversation)
-        return _Pupil(conversation, rng)
+        talk = Talk(conversation.messages)
+        self.talks.append(talk)
+        return _Pupil(conversation, talk, rng)
 
 
 class _Pupil:
-    def __init__(self, conversation: Conversation, rng: Random) -> None:
-        self._conversation, self._rng = conversation, rng
+    def __init__(self, conversation: Conversation, talk: Talk, rng: Random) -> None:
+        self._conversation, self._talk, self._rng = conversation, talk, rng
 
     def reply(self, view: View) -> Reply:
         self._conversation.ask(view)
-        text = json.dumps(self._answer(view), separators=(",", ":"))
+        answer = self._answer(view)
+        if view.fault is None and self._rng.random() < SLIPS:
+            self._talk.slips.add(len(self._talk.messages))
+            answer = {"action": "accept"} if view.theirs is None else {"action": "propose", "terms": {}}
+        text = json.dumps(answer, separators=(",", ":"))
         self._conversation.answered(text)
         return Reply(text=text)
 
@@ -73,33 +89,35 @@ class _Pupil:
         terms = {
             term.name: term.options[option] for term, option in zip(brief.terms, package, strict=True)
         }
+        terms = dict(sorted(terms.items()))  # the order of the prompt's table
         said = {"message": message} if message else {}
         return {**said, "action": "propose", "terms": terms}
 
 
-def transcripts(recipe: Recipe, cells: Cells, matches: int, seed: int) -> list[list[Message]]:
+def transcripts(recipe: Recipe, cells: Cells, matches: int, seed: int) -> list[Talk]:
     """Return the teacher's conversations on so many cells of a run, from place `seed` * a million on."""
     teacher = Teacher(recipe.prompt_version)
     for number in range(matches):
         cell = cells.at(seed * 1_000_000 + number)
         rngs = {Role.SELLER: Random(f"{seed}/{number}"), Role.BUYER: cell.rng()}
         run(cell.game(recipe), {Role.SELLER: teacher, Role.BUYER: cell.buyer}, rngs)
-    return [talk.messages for talk in teacher.conversations if talk.messages[-1]["role"] == "assistant"]
+    return [talk for talk in teacher.talks if talk.messages[-1]["role"] == "assistant"]
 
 
-def row(messages: Sequence[Message], chat: ChatTokens, ids_of: Any) -> dict[str, list[int]]:
-    """Return the ids of a conversation and the mask of the seller's own, as rollouts put them."""
-    ids = chat.first(messages[:2])
+def row(talk: Talk, chat: ChatTokens, ids_of: Any) -> dict[str, list[int]]:
+    """Return the ids of a conversation, put together as rollouts do, and the mask of the answers that
+    are to be learned."""
+    ids = chat.first(talk.messages[:2])
     mask = [0] * len(ids)
     answer: list[int] = []
-    for message in messages[2:]:
-        if message["role"] == "assistant":
-            answer = [*ids_of(message["content"]), chat.close]
-            new = answer
+    for place, message in enumerate(talk.messages[2:], 2):
+        own = message["role"] == "assistant"
+        if own:
+            new = answer = [*ids_of(message["content"]), chat.close]
         else:
             new = chat.then(answer, message["content"])
         ids = ids + new
-        mask += [int(message["role"] == "assistant")] * len(new)
+        mask += [int(own and place not in talk.slips)] * len(new)
     return {"input_ids": ids, "assistant_masks": mask}
 
 
@@ -110,8 +128,8 @@ def warm_start(
     *,
     family: str,
     matches: int = 2000,
-    steps: int = 200,
-    batch: int = 32,
+    steps: int = 300,
+    batch: int = 16,
     learning_rate: float = 4e-3,
     seed: int = 0,
     shape: Mapping[str, Any] | None = None,
@@ -123,7 +141,10 @@ def warm_start(
     talks = transcripts(recipe, cells, matches, seed=1)
     # The template's own words stand around every message.
     tokenizer = tokenizer_of(
-        text for talk in talks for m in talk for text in (f"{m['role']}\n", "model\n", m["content"])
+        text
+        for talk in talks
+        for m in talk.messages
+        for text in (f"{m['role']}\n", "model\n", m["content"])
     )
     model = model_of(family, len(tokenizer), seed, **(shape or {}))
     chat = ChatTokens(tokenizer, model.generation_config.eos_token_id)
@@ -140,6 +161,7 @@ def warm_start(
         lr_scheduler_type="cosine",
         warmup_steps=20,
         logging_steps=25,
+        train_sampling_strategy="group_by_length",
         max_length=None,
         report_to="none",
         save_strategy="no",

@@ -38,7 +38,9 @@ def versions() -> tuple[str, ...]:
     """Return the prompt versions that this release can play, each wording's oldest first."""
     folder = resources.files("agents.language_model") / "prompts"
     found = (_NAME.fullmatch(entry.name) for entry in folder.iterdir() if entry.is_dir())
-    return tuple(name[0] for name in sorted(filter(None, found), key=lambda name: (name[1], int(name[2]))))
+    return tuple(
+        name[0] for name in sorted(filter(None, found), key=lambda name: (name[1], int(name[2])))
+    )
 
 
 @cache
@@ -105,7 +107,6 @@ def system_prompt(brief: Brief, version: str = PROMPT_VERSION) -> str:
         prose=brief.prose.strip(),
         table=payoff_table(brief.terms, brief.preferences),
         ranked=ranked_table(brief.terms, brief.preferences),
-        default=_package(brief.default, brief.terms),
         walk_away=points(brief.preferences.walk_away_points),
         none=_rounded(brief.preferences.walk_away_points),
         limit=_limit(brief),
@@ -125,18 +126,14 @@ def payoff_table(terms: Iterable[Term], preferences: Preferences) -> str:
 
 
 def ranked_table(terms: Iterable[Term], preferences: Preferences) -> str:
-    """Return one line a term, name and options with their rounded points, this side's best option
-    first; ties in the order of display."""
-    return "\n".join(
-        f"{term.name}: "
-        + ", ".join(
-            f"{option} {_rounded(worth)}"
-            for option, worth in sorted(
-                zip(term.options, row, strict=True), key=lambda pair: pair[1], reverse=True
-            )
-        )
-        for term, row in zip(terms, preferences.table, strict=True)
-    )
+    """Return one line a term, in the order of their names: its options with their rounded points, this
+    side's best first, ties in the order of display; the default is marked with a star."""
+    lines = []
+    for term, row in sorted(zip(terms, preferences.table, strict=True), key=lambda pair: pair[0].name):
+        ranked = sorted(zip(term.options, row, strict=True), key=lambda pair: pair[1], reverse=True)
+        options = (f"{o}{'*' * (o == term.default)} {_rounded(worth)}" for o, worth in ranked)
+        lines.append(f"{term.name}: {', '.join(options)}")
+    return "\n".join(lines)
 
 
 def points(units: int) -> str:

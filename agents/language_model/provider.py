@@ -141,15 +141,34 @@ def _cost(
     """Return the price in US dollars: the connection's own prices, else LiteLLM's map, else None."""
     if taken is None or given is None:
         return None
-    if connection.input_usd_per_million is not None and connection.output_usd_per_million is not None:
-        dollars = taken * connection.input_usd_per_million + given * connection.output_usd_per_million
-        return dollars / 1e6
+    if (own := _own_price(connection, taken, given)) is not None:
+        return own
     try:
         cost = library().completion_cost(completion_response=response, model=spec.model)
     except Exception:  # the map has no price, and says so with several kinds of exception
         return None
     # The map also holds zeros where nobody filled in a price: that is not known to be free.
     return float(cost) or None
+
+
+def price_of(spec: AgentSpec, connection: Connection, taken: int, given: int) -> float | None:
+    """Return the price of so many tokens in and out in US dollars, before any is used; None: unknown.
+
+    The connection's own prices, else LiteLLM's map; discounts for cached prompts are not counted.
+    """
+    if (own := _own_price(connection, taken, given)) is not None:
+        return own
+    try:
+        cost = library().cost_per_token(model=spec.model, prompt_tokens=taken, completion_tokens=given)
+    except Exception:  # as above
+        return None
+    return float(sum(cost)) or None
+
+
+def _own_price(connection: Connection, taken: int, given: int) -> float | None:
+    if connection.input_usd_per_million is None or connection.output_usd_per_million is None:
+        return None
+    return (taken * connection.input_usd_per_million + given * connection.output_usd_per_million) / 1e6
 
 
 def _own_fault(error: Exception) -> str | None:
