@@ -1,0 +1,163 @@
+"""What a run is expected to take: tokens, training FLOPs, and money for buyers that are paid for.
+
+An expectation, not a promise: it rests on how long dialogues are. A forward pass costs 2 FLOPs a
+parameter and token, a backward pass 4 (Kaplan et al. 2020, arXiv 2001.08361); the parameters are the
+effective ones, and the part of attention that grows with the square of the length is left out.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from agents.language_model.prompt import system_prompt
+from agents.spec import AgentSpec, Connection, Profile
+from arena.play import briefs
+from arena.registry import costs_money
+from arena.store import Registration
+from scenarios.domain import Domain
+from scenarios.draw import TURNS, draw
+from scenarios.scenario import Role, Split
+from trainers.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Talk:
+    """How long dialogues are taken to be, in tokens of the seller's tokenizer."""
+
+    prompt: float
+    """Of the system prompt."""
+    heard: float
+    """What the seller is told on a turn."""
+    answer: float
+    """What it answers, reasoning included."""
+    turns: float
+    """Of the seller in a dialogue."""
+
+    @property
+    def tokens(self) -> float:
+        """Of a whole dialogue, which is what a step learns from."""
+        return self.prompt + self.turns * (self.heard + self.answer)
+
+    @property
+    def sampled(self) -> float:
+        """Of the seller's own."""
+        return self.turns * self.answer
+
+    @property
+    def read_anew(self) -> float:
+        """Tokens that all turns process together where nothing is kept between them."""
+        growing = self.turns * (self.turns + 1) / 2
+        return self.turns * self.prompt + growing * (self.heard + self.answer)
+
+
+FULL = Talk(prompt=4.0, heard=120, answer=170, turns=7)
+BRIEF = Talk(prompt=4.0, heard=25, answer=45, turns=7)
+TINY = Talk(prompt=7.5, heard=20, answer=9, turns=6.5)
+"""Assumed lengths; `prompt` here is characters a token. From scripted matches rendered as a model reads
+them, on the trade and the small domains; a language model's reasoning and prose are guessed."""
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a buyer that is a language model is expected to be asked, and its price."""
+
+    name: str
+    calls: float
+    tokens_in: float
+    tokens_out: float
+    usd: float | None
+    """None where nobody knows the price; 0 where it is served on a machine of one's own."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A whole run's."""
+
+    talk: Talk
+    dialogues: int
+    tokens: float
+    """Of the dialogues: each is learned from once."""
+    seller_tokens: float
+    flops: float
+    bills: tuple[Bill, ...]
+
+    @property
+    def usd(self) -> float | None:
+        """US dollars for all buyers; None where a price is not known."""
+        prices = [bill.usd for bill in self.bills]
+        return None if None in prices else sum(price for price in prices if price is not None)
+
+
+def work_of(
+    recipe: Recipe,
+    params: float | None,
+    domains: Mapping[str, Domain],
+    pool: Mapping[str, tuple[AgentSpec, Connection]],
+    *,
+    tiny: bool,
+    vllm: bool,
+) -> Work:
+    """Return what a run is expected to take; FLOPs are NaN where the model's `params` are not known."""
+    talk = talk_of(recipe, domains, tiny=tiny)
+    dialogues = recipe.steps * recipe.rows_per_step
+    tokens = dialogues * talk.tokens
+    scored = tokens * ((recipe.beta > 0) + vllm)
+    sampled = tokens if vllm else dialogues * talk.read_anew
+    return Work(
+        talk=talk,
+        dialogues=dialogues,
+        tokens=tokens,
+        seller_tokens=dialogues * talk.sampled,
+        flops=float("nan") if params is None else training_flops(params, tokens, sampled + scored),
+        bills=tuple(_bills(recipe, talk, pool)),
+    )
+
+
+def training_flops(params: float, learned: float, read: float) -> float:
+    """Return 6 N for each token learned from, and 2 N for each that is only read: sampled or prefilled,
+    scored by the reference, or scored again because another program sampled it."""
+    return params * (6 * learned + 2 * read)
+
+
+def talk_of(recipe: Recipe, domains: Mapping[str, Domain], *, tiny: bool) -> Talk:
+    """Return the dialogue expected: the prompt as the run's own domains and wording give it."""
+    assumed = TINY if tiny else BRIEF if recipe.prompt_version.startswith("brief") else FULL
+    prompt = fmean(map(len, (_prompt(domain, recipe) for domain in domains.values())))
+    return Talk(
+        prompt=prompt / assumed.prompt,
+        heard=assumed.heard,
+        answer=min(assumed.answer, recipe.answer_tokens),
+        turns=min(assumed.turns, recipe.turns or TURNS[1]),
+    )
+
+
+def longest(recipe: Recipe, talk: Talk) -> int:
+    """Return the tokens of the longest dialogue expected: every turn is taken."""
+    whole = replace(talk, turns=recipe.turns or TURNS[1])
+    return min(round(whole.tokens), recipe.context_tokens)
+
+
+def _prompt(domain: Domain, recipe: Recipe) -> str:
+    scenario = draw(domain, Split.TRAIN, 0)
+    return system_prompt(briefs(domain, scenario, recipe.rules)[Role.SELLER], recipe.prompt_version)
+
+
+def _bills(
+    recipe: Recipe, talk: Talk, pool: Mapping[str, tuple[AgentSpec, Connection]]
+) -> Iterator[Bill]:
+    """Yield the language models of the pool: each buyer takes an even share of the dialogues, reads the
+    whole conversation on every turn, and answers as the seller is taken to."""
+    calls = recipe.steps * recipe.rows_per_step / len(recipe.buyers) * talk.turns
+    taken, given = talk.read_anew / talk.turns, talk.answer
+    for buyer in recipe.buyers:
+        spec, connection = pool[buyer.version]
+        if spec.kind != "model":
+            continue
+        usd: float | None = 0.0
+        if costs_money(Registration(buyer.name, spec, "both", Profile(), connection, "")):
+            from agents.language_model.provider import price_of
+
+            # By the call: some providers ask more for tokens beyond a length.
+            one = price_of(spec, connection, round(taken), round(given))
+            usd = None if one is None else calls * one
+        yield Bill(buyer.name, calls, calls * taken, calls * given, usd)
