@@ -8,14 +8,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from arena.errors import UserError
+from trainers.ranks import Ranks
 from trainers.rollout import Generate, Ids
 
 METHOD = "_generate_single_turn"
 
 
-def generator(trainer: Any) -> Generate:
+def generator(trainer: Any, idle: Ids) -> Generate:
     """Return a function that generates one answer for each row of ids with `trainer`'s model.
 
+    It is a collective: all processes call it equally often. A vLLM server's answers are dealt out by
+    place, and sharded weights are gathered in every call, so each process sends as many rows as the one
+    with the most. `idle` are the ids of a prompt, best with a short answer, that fills up the others'.
     Raises UserError where the installed TRL has no such method.
     """
     method = getattr(trainer, METHOD, None)
@@ -26,11 +30,14 @@ def generator(trainer: Any) -> Generate:
             f"TRL {version('trl')} has no GRPOTrainer.{METHOD}: install the release that "
             "bargaining-arena[train] names"
         )
+    ranks = Ranks(trainer.accelerator)
 
     def generate(rows: Sequence[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
-        if not rows:
+        lacking = ranks.most(len(rows)) - len(rows)
+        if not rows and not lacking:
             return [], None
-        completions, logprobs = method(list(rows), None, {}, num_generations=1)
-        return [list(ids) for ids in completions], logprobs
+        completions, logprobs = method([*rows, *[idle] * lacking], None, {}, num_generations=1)
+        kept = [list(ids) for ids in completions[: len(rows)]]
+        return kept, logprobs[: len(rows)] if logprobs is not None else None
 
     return generate

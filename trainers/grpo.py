@@ -9,12 +9,15 @@ from typing import Any, Literal
 from agents.local.tokens import ChatTokens
 from trainers.adapter import generator
 from trainers.cells import Cells
-from trainers.metrics import step_metrics
+from trainers.metrics import played, step_metrics
+from trainers.ranks import Ranks
 from trainers.recipe import Recipe
 from trainers.rollout import Episode, roll_out
 
 TEMPERATURE = 1.0
 """Anything else, or a cut of the tail, would bias the ratios that GRPO learns from."""
+IDLE = ({"role": "system", "content": "Be brief."}, {"role": "user", "content": "Say yes."})
+"""What a process generates for while only others have dialogues left."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,20 @@ class Rollouts:
 
     def __init__(self, recipe: Recipe, cells: Cells, chat: ChatTokens) -> None:
         self._recipe, self._cells, self._chat = recipe, cells, chat
+        self._idle = chat.first(IDLE)
         self.metrics: dict[str, float] = {}
-        """Of the last batch; :func:`trainers.metrics.step_metrics`."""
+        """Of the last batch, those of all processes together; :func:`trainers.metrics.step_metrics`."""
         self.watch: Callable[[Sequence[Episode]], None] = lambda episodes: None
-        """Called with the episodes of every batch."""
+        """Called with this process's episodes of every batch."""
 
     def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
         """Play one dialogue a prompt; a prompt only names its cell, and a group repeats it."""
         cells = [self._cells.at(prompt[-1]["cell"]) for prompt in prompts]
-        episodes = roll_out(cells, self._chat, self._recipe, generator(trainer))
-        self.metrics = step_metrics(episodes, self._recipe.group_size)
+        ranks = Ranks(trainer.accelerator)
+        generate = generator(trainer, self._idle)
+        episodes = roll_out(cells, self._chat, self._recipe, generate, ranks.any)
+        step = ranks.all_of([played(episode) for episode in episodes])
+        self.metrics = step_metrics(step, self._recipe.group_size)
         self.watch(episodes)
         rewards = [episode.reward for episode in episodes]
         if self._recipe.shuffled_rewards:
@@ -56,11 +63,23 @@ class Rollouts:
             "logprobs": [e.logprobs for e in episodes] if trainer.use_vllm else None,
             "env_mask": [episode.mask for episode in episodes],
             "utility": rewards,
+            "metrics": self.metrics,
         }
 
 
-def score(completions: Sequence[Any], utility: Sequence[float | None], **_: Any) -> list[float | None]:
-    """Return the rewards: the seller's scores, already known from the engine."""
+def score(
+    completions: Sequence[Any],
+    utility: Sequence[float | None],
+    metrics: Sequence[Mapping[str, float]],
+    log_metric: Callable[[str, float], None],
+    **_: Any,
+) -> list[float | None]:
+    """Return the rewards, the seller's scores that the engine gave, and log the step's metrics.
+
+    TRL hands every row the same `metrics`, and adds what is logged here to its own.
+    """
+    for name, value in metrics[0].items():
+        log_metric(name, value)
     return list(utility)
 
 
@@ -147,7 +166,7 @@ def trainer_of(
         rollout_func=rollouts,
         callbacks=list(callbacks),
     )
-    generator(trainer)  # a TRL without the method fails here, not in the first step
+    generator(trainer, [])  # a TRL without the method fails here, not in the first step
     return trainer, rollouts
 
 

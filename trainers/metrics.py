@@ -2,50 +2,74 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from agents.agent import ActionKind
 from arena.measures import first_words, leaks
-from arena.play import Turn
+from arena.play import Outcome, Turn
 from arena.protocol import Ending
 from scenarios.scenario import Role
-from trainers.rollout import Episode, buyer_mix
+from trainers.rollout import Episode
 
 
-def step_metrics(episodes: Sequence[Episode], group_size: int) -> dict[str, float]:
-    """Return a step's metrics. Rates are shares in [0, 1]; void matches count in `void_rate` only.
+class Played(NamedTuple):
+    """What is logged of one dialogue. Unlike an episode it travels between processes."""
 
+    buyer: str
+    outcome: Outcome
+    seller_tokens: int
+    dialogue_tokens: int
+
+    @property
+    def score(self) -> float | None:
+        """The seller's; None where the match was void."""
+        return self.outcome.seller_score
+
+
+def played(episode: Episode) -> Played:
+    """Return what is logged of a finished episode."""
+    assert episode.outcome is not None
+    tokens = len(episode.prompt_ids) + len(episode.completion_ids)
+    return Played(episode.cell.buyer_name, episode.outcome, sum(episode.mask), tokens)
+
+
+def step_metrics(step: Sequence[Played], group_size: int) -> dict[str, float]:
+    """Return a step's metrics, of all its dialogues in order, those of other processes included.
+
+    Rates are shares in [0, 1]; void matches count in `void_rate` only.
     `zero_variance_share`: groups all of whose scores are equal, which teach nothing. `fault_rate`: the
     seller's turns with a faulty attempt. `leak_rate` and `opener_concentration`: as on the board, over
     the seller's messages. `turns`: of the seller. `buyer/NAME`: its share of the dialogues.
     """
-    scored = [episode for episode in episodes if episode.reward is not None]
-    outcomes = [episode.outcome for episode in scored if episode.outcome is not None]
+    scores = [one.score for one in step if one.score is not None]
+    outcomes = [one.outcome for one in step if one.score is not None]
     own = [turn for outcome in outcomes for turn in outcome.turns if turn.role is Role.SELLER]
     messages = [turn.message for turn in own if turn.message]
-    rewards = [episode.reward for episode in scored if episode.reward is not None]
     endings = Counter(outcome.ending for outcome in outcomes)
     found = {
-        "score": _mean(rewards),
+        "score": _mean(scores),
         "deal_rate": _share(endings[Ending.AGREEMENT], len(outcomes)),
         "walk_away_rate": _share(endings[Ending.WALK_AWAY], len(outcomes)),
         "forfeit_rate": _share(
             sum(o.ending.forfeit and o.at_fault is Role.SELLER for o in outcomes), len(outcomes)
         ),
-        "void_rate": _share(len(episodes) - len(scored), len(episodes)),
+        "void_rate": _share(len(step) - len(scores), len(step)),
         "fault_rate": _share(sum(map(_faulty, own)), len(own)),
         "accept_rate": _share(sum(turn.kind is ActionKind.ACCEPT for turn in own), len(own)),
         "leak_rate": _share(sum(map(leaks, messages)), len(messages)),
         "opener_concentration": _concentration(messages),
-        "zero_variance_share": _zero_variance(episodes, group_size),
+        "zero_variance_share": _zero_variance(step, group_size),
         "turns": _share(len(own), len(outcomes)),
-        "seller_tokens": float(sum(sum(episode.mask) for episode in episodes)),
-        "dialogue_tokens": float(sum(map(_tokens, episodes))),
+        "seller_tokens": float(sum(one.seller_tokens for one in step)),
+        "dialogue_tokens": float(sum(one.dialogue_tokens for one in step)),
     }
-    return found | {f"buyer/{name}": share for name, share in buyer_mix(episodes).items()}
+    return found | buyer_mix(step)
 
 
-def _tokens(episode: Episode) -> int:
-    return len(episode.prompt_ids) + len(episode.completion_ids)
+def buyer_mix(step: Sequence[Played]) -> dict[str, float]:
+    """Return the share of dialogues that each buyer of the pool took part in."""
+    count = Counter(one.buyer for one in step)
+    return {f"buyer/{name}": _share(times, len(step)) for name, times in sorted(count.items())}
 
 
 def _faulty(turn: Turn) -> bool:
@@ -57,9 +81,9 @@ def _concentration(messages: Sequence[str]) -> float:
     return _share(max(count.values(), default=0), len(messages))
 
 
-def _zero_variance(episodes: Sequence[Episode], group_size: int) -> float:
-    groups = [episodes[i : i + group_size] for i in range(0, len(episodes), group_size)]
-    flat = [len({e.reward for e in group if e.reward is not None}) < 2 for group in groups]
+def _zero_variance(step: Sequence[Played], group_size: int) -> float:
+    groups = [step[i : i + group_size] for i in range(0, len(step), group_size)]
+    flat = [len({one.score for one in group if one.score is not None}) < 2 for group in groups]
     return _share(sum(flat), len(flat))
 
 

@@ -5,7 +5,6 @@ spliced in between and carries no loss.
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +13,7 @@ from agents.language_model.prompt import Conversation
 from agents.local.tokens import ChatTokens
 from arena.lockstep import Seat, run_lockstep
 from arena.play import Failure, Outcome
+from arena.protocol import Ending
 from scenarios.scenario import Role
 from trainers.cells import TrainingCell
 from trainers.recipe import Recipe
@@ -26,7 +26,11 @@ the log-probabilities of those under the sampler, where it tells them."""
 
 @dataclass
 class Episode:
-    """One dialogue as it is learned from: `mask` is 1 at ids that the seller sampled, else 0."""
+    """One dialogue as it is learned from: `mask` is 1 at ids that the seller sampled, else 0.
+
+    Faulty attempts are the seller's own and are learned from like its other answers: they lead to a
+    forfeit, or waste an attempt and the room for what comes after.
+    """
 
     cell: TrainingCell
     prompt_ids: Ids = field(default_factory=list)
@@ -65,36 +69,45 @@ class Learner:
             Conversation(episode.cell.told[Role.SELLER], recipe.prompt_version) for episode in episodes
         ]
         self._last: list[Ids] = [[] for _ in episodes]
+        self._full: set[int] = set()
 
     def answer(self, views: Mapping[int, View]) -> dict[int, Reply | Failure]:
-        """Return the replies to the waiting views: one batch of generation.
+        """Return the replies to the waiting views: one batch of generation, even where it is empty.
 
-        A dialogue that has no room left for another answer is not generated for: that is the seller's
-        own overrun of its context.
+        A dialogue that has no room left for another answer is not generated for any more: that is the
+        seller's own overrun of its context, and what it would have been told is not in its ids.
         """
-        asked = {place: self._ids(place, view) for place, view in views.items()}
-        room = self._recipe.context_tokens - self._recipe.answer_tokens
-        waiting = [place for place, ids in asked.items() if len(ids) <= room]
-        replies: dict[int, Reply | Failure] = {
-            place: Reply(text="", fault="context_overrun") for place in asked.keys() - set(waiting)
-        }
-        sampled, logprobs = self._generate([asked[place] for place in waiting])
+        replies: dict[int, Reply | Failure] = {}
+        waiting: dict[int, Ids] = {}
+        for place, view in views.items():
+            if (ids := self._ids(place, view)) is None:
+                replies[place] = Reply(text="", fault="context_overrun")
+            else:
+                waiting[place] = ids
+        sampled, logprobs = self._generate(list(waiting.values()))
         for order, place in enumerate(waiting):
             ids = sampled[order]
             self._episodes[place].sampled(ids, logprobs[order] if logprobs is not None else None)
             self._last[place] = ids
-            replies[place] = self._reply(place, ids, len(asked[place]))
+            replies[place] = self._reply(place, ids, len(waiting[place]))
         return replies
 
-    def _ids(self, place: int, view: View) -> Ids:
-        """Return all ids of a dialogue up to its next answer, and keep those that are new."""
+    def _ids(self, place: int, view: View) -> Ids | None:
+        """Return all ids of a dialogue up to its next answer, and keep those that are new; None where
+        an answer does not fit any more."""
         messages = self._talks[place].ask(view)
         episode = self._episodes[place]
         if not episode.prompt_ids:
             episode.prompt_ids = self._chat.first(messages)
+            new: Ids = []
         else:
-            episode.spliced(self._chat.then(self._last[place], messages[-1]["content"]))
-        return episode.prompt_ids + episode.completion_ids
+            new = self._chat.then(self._last[place], messages[-1]["content"])
+        ids = [*episode.prompt_ids, *episode.completion_ids, *new]
+        if place in self._full or len(ids) > self._recipe.context_tokens - self._recipe.answer_tokens:
+            self._full.add(place)
+            return None
+        episode.spliced(new)
+        return ids
 
     def _reply(self, place: int, ids: Ids, asked: int) -> Reply:
         text = self._chat.text(ids)
@@ -113,7 +126,7 @@ def roll_out(
     """Play one dialogue of each cell to its end; return them in order.
 
     Every episode's ids end with one that ends an answer, as TRL asks. `in_step`: see
-    :func:`arena.lockstep.run_lockstep`.
+    :func:`arena.lockstep.run_lockstep`. Raises RuntimeError where a match met a bug of the arena's.
     """
     episodes = [Episode(cell) for cell in cells]
     learner = Learner(episodes, chat, recipe, generate)
@@ -122,6 +135,10 @@ def roll_out(
         run_lockstep(seats, Role.SELLER, learner.answer, recipe.turn_timeout, in_step)
     )
     for episode, outcome in zip(episodes, outcomes, strict=True):
+        if outcome.ending is Ending.HARNESS_ERROR:
+            raise RuntimeError(
+                f"a bug of bargaining-arena against {episode.cell.buyer_name}: {outcome.detail}"
+            )
         episode.outcome = outcome
         _finish(episode, chat)
     return episodes
@@ -135,9 +152,3 @@ def _finish(episode: Episode, chat: ChatTokens) -> None:
         episode.spliced([chat.close])
     if episode.reward is None:
         episode.mask = [0] * len(episode.mask)
-
-
-def buyer_mix(episodes: Sequence[Episode]) -> dict[str, float]:
-    """Return the share of dialogues that each buyer of the pool took part in."""
-    count = Counter(episode.cell.buyer_name for episode in episodes)
-    return {name: times / len(episodes) for name, times in sorted(count.items())}

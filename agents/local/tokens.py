@@ -11,7 +11,7 @@ from typing import Any
 
 from agents.language_model.prompt import Message
 
-_ASKED, _ANSWERED, _AGAIN = "\uf8f1", "\uf8f2", "\uf8f3"
+_TOLD, _ASKED, _ANSWERED, _AGAIN = "\uf8f0", "\uf8f1", "\uf8f2", "\uf8f3"
 """Marks from a private-use area of Unicode, which no template and no prompt contains."""
 
 
@@ -23,18 +23,27 @@ class ChatTokens:
     """The token ids of conversations with one tokenizer.
 
     `tokenizer` is a Hugging Face tokenizer with a chat template; `stops` are the ids that end an answer,
-    from the model's generation config. Raises TemplateError where there is no template, or it shows no
-    end of an answer among `stops`.
+    from the model's generation config. Raises TemplateError where there is no template, or it leaves out
+    the system message, or it shows no end of an answer among `stops`.
     """
 
     def __init__(self, tokenizer: Any, stops: Sequence[int]) -> None:
         if not getattr(tokenizer, "chat_template", None):
-            raise TemplateError("the tokenizer has no chat template: an instruction-tuned model is needed")
+            raise TemplateError(
+                "the tokenizer has no chat template: an instruction-tuned model is needed"
+            )
         self._tokenizer = tokenizer
         self.stops = frozenset(stops)
         if not self.stops:
             raise TemplateError("the model names no token that ends an answer (eos_token_id)")
-        self.close, self._before, self._after = self._between()
+        between, self._after = _around(tokenizer)
+        self.close = self._closing(between)
+        self._ending = str(tokenizer.convert_ids_to_tokens(self.close))
+        self._before = between.partition(self._ending)[2]
+        self.trims = not between.endswith(" ")
+        """Whether the template takes white space off both ends of what is said, as Gemma's does."""
+        if not self.trims:
+            self._before, self._after = self._before[:-1], self._after[1:]
         self.pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else self.close
 
     def first(self, messages: Sequence[Message]) -> list[int]:
@@ -47,40 +56,54 @@ class ChatTokens:
     def then(self, answer: Sequence[int], text: str) -> list[int]:
         """Return the ids between `answer` and the next one, where `text` is what is said to the model.
 
-        An answer that was cut off is closed first.
+        They are those that the template would put after an answer's end. An answer that was cut off is
+        closed first; one that another of `stops` ended stays as it was sampled.
         """
-        closing = [] if self.ended(answer) else [self.close]
-        return closing + self._ids(self._before + text.strip() + self._after)
+        said = text.strip() if self.trims else text
+        # In the closing token's company: what follows may be split otherwise where a text begins.
+        ids = self._ids(self._ending + self._before + said + self._after)
+        place = ids.index(self.close)
+        return ids[place + 1 if self.ended(answer) else place :]
 
     def ended(self, answer: Sequence[int]) -> bool:
         """Return whether an answer came to its end; False where it was cut off."""
         return bool(answer) and answer[-1] in self.stops
 
     def text(self, answer: Sequence[int]) -> str:
-        """Return an answer's text, without the token that ends it."""
+        """Return an answer's text without the token that ends it; any other control token is spelled."""
         kept = answer[:-1] if self.ended(answer) else answer
-        return str(self._tokenizer.decode(list(kept), skip_special_tokens=True))
+        return str(self._tokenizer.decode(list(kept), skip_special_tokens=False))
 
     def _ids(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def _between(self) -> tuple[int, str, str]:
-        """Return the id that ends an answer, and the template's text before and after the next words."""
-        conversation = [
-            {"role": "user", "content": _ASKED},
-            {"role": "assistant", "content": _ANSWERED},
-            {"role": "user", "content": _AGAIN},
-        ]
-        text = self._tokenizer.apply_chat_template(
-            conversation, add_generation_prompt=True, tokenize=False
-        )
-        between, _, after = text.partition(_ANSWERED)[2].partition(_AGAIN)
-        ids = self._ids(between)
-        close = next((place for place, found in enumerate(ids) if found in self.stops), None)
-        if close is None:
+    def _closing(self, between: str) -> int:
+        """Return the id with which the template ends an answer."""
+        found = next((token for token in self._ids(between) if token in self.stops), None)
+        if found is None:
             raise TemplateError(
                 "the chat template ends an answer with none of the model's end tokens "
                 f"({', '.join(map(str, sorted(self.stops)))}): its generation config does not fit it"
             )
-        ending = self._tokenizer.convert_ids_to_tokens(ids[close])
-        return ids[close], between[between.index(ending) + len(ending) :], after
+        return found
+
+
+def _around(tokenizer: Any) -> tuple[str, str]:
+    """Return what a template writes from an answer to what is said next, and from there to the next
+    answer; a space on the inner side of both where it keeps white space."""
+    from jinja2.exceptions import TemplateError as Refused
+
+    conversation = [
+        {"role": "system", "content": _TOLD},
+        {"role": "user", "content": _ASKED},
+        {"role": "assistant", "content": _ANSWERED},
+        {"role": "user", "content": f" {_AGAIN} "},
+    ]
+    try:
+        text = tokenizer.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False)
+    except Refused as error:
+        raise TemplateError(f"the chat template cannot hold a conversation: {error}") from error
+    if _TOLD not in text:
+        raise TemplateError("the chat template leaves out the system message, which holds the brief")
+    between, _, after = text.partition(_ANSWERED)[2].partition(_AGAIN)
+    return between, after
