@@ -1,0 +1,180 @@
+"""Loading a base to train: whole, in 32 bits, with nothing trainable but the language model.
+
+transformers loads what fits and initialises the rest at random, with a warning at most: a Gemma 4
+checkpoint in its multimodal layout loaded as the text class comes out as noise that generates. So what
+was missing is looked at here, and refused.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agents.local.tokens import ChatTokens, TemplateError
+from arena.errors import UserError
+
+FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
+"""What is downloaded of a model: no second format of the same weights."""
+SHOWN = 4
+"""Names of missing weights that a message lists."""
+PROBE_S = 10.0
+"""Seconds in which Hugging Face must answer before anything is downloaded."""
+
+
+def load(model: str, revision: str | None, *, cpu: bool) -> tuple[Any, Any]:
+    """Return the model, a Hugging Face id or a folder, ready to train, and its tokenizer.
+
+    Weights are float32, which steps of 1e-6 need: near 0.02, bfloat16 has a spacing of 1e-4. What is
+    outside the language model is frozen. The tokenizer pads on the left, and it and the generation
+    config agree on what ends an answer. `revision` is of an id only. With `cpu` the weights stay in
+    ordinary memory; else the trainer moves them. Raises UserError with what to do.
+    """
+    folder = located(model, revision)
+    loaded = whole(folder)
+    tokenizer = _tokenizer(folder)
+    agree(loaded, tokenizer, folder)
+    freeze(loaded)
+    return (loaded.to("cpu") if cpu else loaded), tokenizer
+
+
+def located(model: str, revision: str | None) -> Path:
+    """Return the folder of a model's files; what is not here yet is downloaded.
+
+    The folder of a revision, not its id, goes to the trainer: it loads the reference of the KL penalty
+    a second time by the name of the first. Raises UserError.
+    """
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        if not any(folder.glob("*.safetensors")):
+            raise UserError(
+                f"{folder} holds no weights (*.safetensors): give the folder that save_pretrained wrote"
+            )
+        return folder.resolve()
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.constants import HF_HUB_OFFLINE
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        found = Path(snapshot_download(model, revision=revision, local_files_only=True))
+        if any(found.glob("*.safetensors")):
+            return found
+    except (LocalEntryNotFoundError, ValueError):
+        pass
+    called = f"{model} at revision {revision}" if revision else model
+    by_hand = f"hf download {model}" + (f" --revision {revision}" if revision else "")
+    if HF_HUB_OFFLINE or os.environ.get("TRANSFORMERS_OFFLINE") in ("1", "true"):
+        raise UserError(
+            f"{called} is no folder here, was not downloaded before, and HF_HUB_OFFLINE is set: where "
+            f"there is a network, {by_hand}"
+        )
+    try:
+        HfApi().model_info(model, revision=revision, timeout=PROBE_S)
+        return Path(snapshot_download(model, revision=revision, allow_patterns=list(FILES)))
+    except HfHubHTTPError as error:
+        raise UserError(
+            f"{called} is no folder here, and Hugging Face refuses it ({_first_line(error)}): check the "
+            "name, and accept its licence and hf auth login where it asks for that"
+        ) from error
+    except Exception as error:  # no network, in whichever words, or no name of a model
+        raise UserError(
+            f"{called} is no folder here and cannot be downloaded ({_first_line(error)}): where there "
+            f"is a network, {by_hand}, or give a folder with --model"
+        ) from error
+
+
+def whole(folder: Path, architecture: Any = None) -> Any:
+    """Return the model in `folder`, every weight of which came from there, in float32.
+
+    `architecture` is a class of transformers; None: what the folder's configuration says. Raises
+    UserError that names weights that were initialised anew, are of another shape, or could not be read.
+    """
+    import torch
+    from safetensors import SafetensorError
+    from transformers import AutoModelForCausalLM
+
+    try:
+        model, found = (architecture or AutoModelForCausalLM).from_pretrained(
+            folder,
+            dtype=torch.float32,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # so that they are listed, not raised
+            local_files_only=True,
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise UserError(f"the model in {folder} cannot be loaded: {_first_line(error)}") from error
+    if trouble := _trouble(found):
+        raise UserError(
+            f"{folder} does not hold all of a {type(model).__name__}, and the rest would be random: "
+            f"{trouble}. Is its config.json that of these weights, and is every file there?"
+        )
+    return model
+
+
+def freeze(model: Any) -> None:
+    """Let the language model learn, and nothing else: no encoder of images or sound, no projection."""
+    import torch
+
+    head = model.get_output_embeddings()
+    own = {id(p) for part in (model.get_decoder(), head) if part is not None for p in part.parameters()}
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(id(parameter) in own)
+        if parameter.requires_grad and parameter.dtype != torch.float32:
+            raise UserError(f"{name} is {parameter.dtype}, and training keeps its weights in float32")
+
+
+def trainable(model: Any) -> int:
+    """Return how many parameters learn; tied ones count once."""
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+
+
+def agree(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Make model and tokenizer agree on what ends an answer and what pads, where one of them is silent.
+
+    An answer ends at any of the generation config's tokens and at the tokenizer's own. A tokenizer
+    without one takes what ends an answer in its chat template; one without padding pads with that.
+    Raises UserError where nothing ends an answer, or no conversation can be held.
+    """
+    from trainers.grpo import stops_of
+
+    stops = stops_of(model)
+    if tokenizer.eos_token_id is not None and tokenizer.eos_token_id not in stops:
+        stops.append(tokenizer.eos_token_id)
+    try:
+        chat = ChatTokens(tokenizer, stops)
+    except TemplateError as error:
+        raise UserError(f"{folder}: {error}") from error
+    model.generation_config.eos_token_id = stops
+    if tokenizer.eos_token_id is None:
+        tokenizer.eos_token = tokenizer.convert_ids_to_tokens(chat.close)
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+
+
+def _tokenizer(folder: Path) -> Any:
+    """Return the tokenizer; not the processor that multimodal models have, which reads other input."""
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(folder, padding_side="left", local_files_only=True)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{folder} has no readable tokenizer ({_first_line(error)}): save it beside the weights"
+        ) from error
+
+
+def _trouble(found: Mapping[str, Any]) -> str:
+    """Return what loading found wrong, in words; empty: nothing. Tied weights are not missing."""
+    mismatched = {name for name, *_ in found["mismatched_keys"]}
+    said = [
+        f"{len(names)} weights {what}, such as {', '.join(sorted(names)[:SHOWN])}"
+        for what, names in (
+            ("are missing", set(found["missing_keys"]) - mismatched),
+            ("have another shape", mismatched),
+        )
+        if names
+    ]
+    return "; ".join([*said, *map(str, found["error_msgs"])])
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")
