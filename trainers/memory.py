@@ -43,7 +43,7 @@ class Memory:
     @property
     def total(self) -> float:
         """All of it."""
-        return sum(asdict(self).values())
+        return float(sum(asdict(self).values()))
 
     def to_json(self) -> dict[str, float]:
         """Return the parts and their total, rounded to 10 MB, or less where that would show nothing."""

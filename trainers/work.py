@@ -12,10 +12,11 @@ from statistics import fmean
 from agents.language_model.prompt import system_prompt
 from agents.spec import AgentSpec, Connection, Profile
 from arena.play import briefs
+from arena.protocol import MOST_TURNS
 from arena.registry import costs_money
 from arena.store import Registration
 from scenarios.domain import Domain
-from scenarios.draw import TURNS, draw
+from scenarios.draw import draw
 from scenarios.scenario import Role, Split
 from trainers.recipe import Recipe
 
@@ -127,13 +128,13 @@ def talk_of(recipe: Recipe, domains: Mapping[str, Domain], *, tiny: bool) -> Tal
         prompt=prompt / assumed.prompt,
         heard=assumed.heard,
         answer=min(assumed.answer, recipe.answer_tokens),
-        turns=min(assumed.turns, recipe.turns or TURNS[1]),
+        turns=min(assumed.turns, recipe.turns or MOST_TURNS),
     )
 
 
 def longest(recipe: Recipe, talk: Talk) -> int:
     """Return the tokens of the longest dialogue expected: every turn is taken."""
-    whole = replace(talk, turns=recipe.turns or TURNS[1])
+    whole = replace(talk, turns=recipe.turns or MOST_TURNS)
     return min(round(whole.tokens), recipe.context_tokens)
 
 

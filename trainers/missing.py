@@ -1,0 +1,66 @@
+"""What stands in the way of starting a run here; every sentence says what to do."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from trainers import memory
+from trainers.grpo import Machine
+from trainers.layout import COUNTS, Layout
+from trainers.on_disk import here, offline
+from trainers.sizes import Size
+
+LIBRARIES = ("torch", "transformers", "trl", "accelerate", "datasets")
+TRAIN = "pip install 'bargaining-arena[train]'"
+VLLM = "pip install 'bargaining-arena[vllm]'"
+
+
+def missing(model: str, size: Size | None, machine: Machine, layout: Layout) -> Iterator[str]:
+    """Yield what is missing here: libraries, GPUs, memory, and a model that may not be fetched."""
+    absent = [name for name in LIBRARIES if not installed(name)]
+    if absent:
+        yield f"{', '.join(absent)} not installed: {TRAIN}"
+    if machine.vllm != "off" and not installed("vllm"):
+        yield f"vllm not installed: {VLLM}, or --vllm off"
+    if machine.report_to and not installed(machine.report_to):
+        name = machine.report_to
+        yield f"{name} not installed: pip install {name}, or report to another with --report-to"
+    if not machine.cpu:
+        yield from _short(layout)
+        yield from _crowded(size, machine, layout.gb)
+    if not (size and size.made_here) and not here(model) and offline():
+        yield (
+            f"{model} is not on this machine, and HF_HUB_OFFLINE is set: where there is a network, "
+            f"hf download {model}"
+        )
+
+
+def installed(library: str) -> bool:
+    """Return whether a library can be imported, without importing it."""
+    return find_spec(library) is not None
+
+
+def _short(layout: Layout) -> Iterator[str]:
+    each = f"{layout.gb:.0f} GB"
+    if not layout.fitting:
+        yield (
+            f"no number of GPUs up to {COUNTS[-1]} of {each} will do: the dialogues of a step must "
+            "spread evenly over them, and each must hold its part (--micro-batch 1 needs the least)"
+        )
+    elif layout.free < layout.needed:
+        beside = f" beside {layout.servers} for the vLLM server" if layout.servers else ""
+        gpus = "GPU" if layout.needed == 1 else "GPUs"
+        yield (
+            f"{layout.needed} {gpus} of {each} needed to train{beside}, {layout.free or 'none'} found: "
+            "start it on a machine that has them"
+        )
+
+
+def _crowded(size: Size | None, machine: Machine, gb: float) -> Iterator[str]:
+    if size is None or machine.vllm != "colocate":
+        return
+    least, share = memory.served_gb(size, machine.vllm_tensor_parallel), memory.COLOCATED
+    if least > share * gb:
+        yield (
+            f"vLLM needs {least:.0f} GB of each GPU, and beside the trainer it gets {share:.0%} of "
+            f"{gb:.0f}: --vllm server URL puts it on GPUs of its own"
+        )
