@@ -12,6 +12,7 @@ from arena.commands.check import check
 from arena.commands.compare import compare
 from arena.commands.design import design_app
 from arena.commands.designs import designs
+from arena.commands.evaluate import evaluate_run
 from arena.commands.export import export
 from arena.commands.guards import guards
 from arena.commands.leaderboard import leaderboard
@@ -21,6 +22,7 @@ from arena.commands.power import power
 from arena.commands.prompt import prompt_app
 from arena.commands.register import register
 from arena.commands.run_tournament import run_tournament
+from arena.commands.runs import runs_app
 from arena.commands.scenarios import scenarios_app
 from arena.commands.show import show
 from arena.commands.simulate import simulate
@@ -76,6 +78,7 @@ def _main(
 
 AGENTS = "Agents"
 TOURNAMENTS = "Tournaments"
+TRAINING = "Training"
 RECORD = "What the record says"
 GROUND = "What is bargained over, and how"
 
@@ -88,6 +91,8 @@ app.command(rich_help_panel=TOURNAMENTS)(power)
 app.command(rich_help_panel=TOURNAMENTS)(simulate)
 app.command(rich_help_panel=TOURNAMENTS)(designs)
 app.add_typer(design_app, name="design", rich_help_panel=TOURNAMENTS)
+app.add_typer(runs_app, name="runs", rich_help_panel=TRAINING)
+app.command("evaluate", rich_help_panel=TRAINING)(evaluate_run)
 app.command(rich_help_panel=RECORD)(standings)
 app.command(rich_help_panel=RECORD)(compare)
 app.command(rich_help_panel=RECORD)(splits)

@@ -115,7 +115,7 @@ def analysis_of(
     notes += _trained_against(excluded, bases, agents)
     families = declared.training_families
     if families is None:
-        families = [name for arm in bases for name in _lineage(agents[arm], "buyer_families")]
+        families = [name for arm in bases for name in listed(agents[arm], "buyer_families")]
     try:
         analysis = Analysis(
             contrasts=tuple(_contrasts(declared.contrasts, bases, arms)),
@@ -177,11 +177,11 @@ def _trained_against(
 ) -> Iterator[str]:
     names = {agents[version].name for version in excluded}
     for arm in bases:
-        for buyer in sorted(names & set(_lineage(agents[arm], "buyers"))):
+        for buyer in sorted(names & set(listed(agents[arm], "buyers"))):
             yield f"{agents[arm].name} was trained against {buyer}, which the design excludes from that"
 
 
-def _lineage(agent: Registration, key: str) -> list[str]:
+def listed(agent: Registration, key: str) -> list[str]:
     """Return the texts that an agent's lineage lists under `key`."""
     found = agent.profile.lineage.get(key, [])
     listed = found if isinstance(found, list) else [found]

@@ -121,10 +121,10 @@ def resolve(request: Request, store: Store, extra: Iterable[Domain] = ()) -> Lin
     registry = Registry(store)
     domains, held_out = _domains(request, store, extra)
     notes: list[str] = []
-    sellers = _side(request.sellers, Role.SELLER, registry, store, domains, notes)
-    buyers = _side(request.buyers, Role.BUYER, registry, store, domains, notes)
+    built: dict[str, Agent] = {}
+    sellers = _side(request.sellers, Role.SELLER, registry, store, domains, built, notes)
+    buyers = _side(request.buyers, Role.BUYER, registry, store, domains, built, notes)
     agents = {agent.spec.version: agent for agent in (*buyers, *sellers)}
-    built = {version: _built(agent) for version, agent in agents.items()}
     sides = {
         side: tuple(
             Player(
@@ -169,9 +169,11 @@ def _side(
     registry: Registry,
     store: Store,
     domains: Sequence[Domain],
+    built: dict[str, Agent],
     notes: list[str],
 ) -> list[Registration]:
-    """Return who plays `role`. Who cannot play a domain is left out of a default line-up only."""
+    """Return who plays `role`, and build them. Who cannot play, or not these domains, is left out of a
+    default line-up only."""
     if wanted is not None and not wanted:
         raise UserError(f"name at least one {role.value}")
     named = wanted is not None
@@ -179,12 +181,18 @@ def _side(
     fit = []
     for agent in agents:
         refused = next((why for domain in domains if (why := refusal(agent.spec, domain))), None)
-        if refused is None:
-            fit.append(agent)
-        elif named:
+        if refused is not None and named:
             raise UserError(f"{agent.name} cannot play this: {refused}")
-        else:
-            notes.append(f"{agent.name} is left out: {refused}")
+        if refused is None:
+            try:
+                built[agent.spec.version] = built.get(agent.spec.version) or _built(agent)
+                fit.append(agent)
+                continue
+            except UnplayableError as error:
+                if named:
+                    raise UserError(f"{agent.name} cannot play: {error}") from error
+                refused = str(error)
+        notes.append(f"{agent.name} is left out: {refused}")
     _check_distinct(fit, role)
     return fit
 
@@ -222,46 +230,43 @@ def _built(agent: Registration) -> Agent:
     variable = agent.connection.api_key_env
     if variable is not None and not os.environ.get(variable):
         raise UserError(f"{agent.name} needs its key in the environment variable {variable}: export it")
-    try:
-        return build(agent.spec, agent.connection)
-    except UnplayableError as error:
-        raise UserError(f"{agent.name} cannot play: {error}") from error
+    return build(agent.spec, agent.connection)
 
 
 def _domains(
     request: Request, store: Store, extra: Iterable[Domain]
 ) -> tuple[list[Domain], dict[str, bool]]:
-    """Return the domains asked for, and which are held out."""
-    wanted = list(catalogue.bundled()) if request.domains is None else request.domains
+    """Return the domains asked for, a suite's name standing for all of its, and which are held out."""
+    wanted = [catalogue.SUITES[0]] if request.domains is None else request.domains
     offered = {domain.version: domain for domain in (*catalogue.every().values(), *extra)}
     found: list[Domain] = []
     held_out: dict[str, bool] = {}
     for entry in wanted:
-        if isinstance(entry, str):
-            domain, override = _find_domain(entry), None
-        else:
-            override = entry.held_out
-            domain = _pinned_domain(entry, offered, store)
-        found.append(domain)
-        held_out[domain.name] = domain.held_out if override is None else override
+        override = None if isinstance(entry, str) else entry.held_out
+        for domain in _meant(entry, offered, store):
+            found.append(domain)
+            held_out[domain.name] = domain.held_out if override is None else override
     if not found:
         raise UserError("name at least one domain")
     return found, held_out
 
 
-def _find_domain(text: str) -> Domain:
+def _meant(entry: str | _DomainEntry, offered: Mapping[str, Domain], store: Store) -> list[Domain]:
+    if isinstance(entry, _DomainEntry):
+        if entry.version is not None:
+            return [_pinned(entry, offered, store)]
+        if own := [domain for domain in offered.values() if domain.name == entry.name]:
+            return own[:1]
+        entry = entry.name
     try:
-        return catalogue.find(text)
+        return catalogue.named(entry)
     except ValueError as error:
         raise UserError(str(error)) from error
 
 
-def _pinned_domain(entry: _DomainEntry, offered: Mapping[str, Domain], store: Store) -> Domain:
-    if entry.version is None:
-        return next((d for d in offered.values() if d.name == entry.name), None) or _find_domain(
-            entry.name
-        )
-    domain = offered.get(entry.version) or store.domains([entry.version]).get(entry.version)
+def _pinned(entry: _DomainEntry, offered: Mapping[str, Domain], store: Store) -> Domain:
+    version = str(entry.version)
+    domain = offered.get(version) or store.domains([version]).get(version)
     if domain is None:
         raise UserError(
             f"the design wants version {entry.version} of domain {entry.name}, which is neither bundled "

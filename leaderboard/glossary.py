@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from leaderboard.metrics import FIRST
+
 
 class Term(NamedTuple):
     """A word and its meaning."""
@@ -207,6 +209,16 @@ SECTIONS = (
             "deal rate",
             """
             Agreements over scored matches.""",
+        ),
+    ),
+    _section(
+        "While a seller is trained",
+        *((metric.title, metric.meaning) for metric in FIRST if metric.title != "deal rate"),
+        (
+            "checkpoint",
+            """
+            A seller as it was at a step of its training, registered as an agent of its own. It is
+            judged by a tournament, never by the curves it was trained on.""",
         ),
     ),
 )

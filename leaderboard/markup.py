@@ -148,10 +148,15 @@ def heading(
     `small` stands below the label."""
     shown = text(label)
     if term is not None:
-        where = escape(address("reading", term=term))
-        shown += f' <a class="ba-help" href="{where}" target="_self" title="what this means">?</a>'
+        shown += help_link(term)
     shown += f'<br><span class="soft">{text(small)}</span>' if small else ""
     return f'<th{_class(number, kind)} title="{text(hint)}">{shown}</th>'
+
+
+def help_link(term: str) -> str:
+    """Return a small link to what a word means."""
+    where = escape(address("reading", term=term))
+    return f' <a class="ba-help" href="{where}" target="_self" title="what this means">?</a>'
 
 
 def cell(content: str, hint: str = "", number: bool = False, kind: str = "") -> str:

@@ -1,21 +1,57 @@
 """Training runs made ready to be shown: their metrics and steps, and the checkpoints that are agents."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from math import isfinite, nan
+from statistics import fmean
+from typing import Any, NamedTuple
 
 from arena.store import Registration, StoredDesign
+from leaderboard.metrics import BUYER, FIRST, ordered
 from scenarios.scenario import Role
 
-FIRST = ("reward", "kl", "entropy", "fault_rate", "zero_variance_share", "deal_rate")
-"""Metrics whose names start so are shown first; the others follow in alphabetical order."""
+WINDOW = 5
+"""Steps whose mean stands for a run's start, or for where it is now: one step alone is noisy."""
 Steps = Sequence[tuple[int, Mapping[str, float]]]
 """A run's steps in order: the step, and its metrics by name."""
 
 
-def metrics(runs: Mapping[str, Steps]) -> list[str]:
-    """Return the names of all metrics of the runs, the best known first."""
-    found = {name for steps in runs.values() for _, values in steps for name in values}
-    return sorted(found, key=lambda name: (_place(name), name))
+Points = Sequence[tuple[int, float]]
+"""A metric's values by step, in order."""
+
+
+class Shown(NamedTuple):
+    """The metrics of runs by where they are shown."""
+
+    first: list[str]
+    """Those that a run is judged by."""
+    buyers: list[str]
+    """The share of dialogues with each buyer."""
+    rest: list[str]
+
+
+def metrics(runs: Mapping[str, Steps]) -> Shown:
+    """Return the names of all metrics of the runs. Where none is a known one, all are shown first."""
+    found = ordered(name for steps in runs.values() for _, values in steps for name in values)
+    buyers = [name for name in found if name.startswith(BUYER)]
+    known = {metric.name for metric in FIRST}
+    first = [name for name in found if name in known]
+    rest = [name for name in found if name not in known and name not in buyers]
+    return Shown(first, buyers, rest) if first else Shown(rest, buyers, [])
+
+
+def points(steps: Steps, metric: str) -> Points:
+    """Return the finite values of a metric; a gap is where it was not reported, or no number."""
+    return [(step, values[metric]) for step, values in steps if isfinite(values.get(metric, nan))]
+
+
+def ends(found: Points) -> tuple[float, float] | None:
+    """Return the means over the first and over the last steps: WINDOW of them, or half of all where
+    there are fewer, at least one; None where there is no value."""
+    if not found:
+        return None
+    values = [value for _, value in found]
+    size = max(1, min(WINDOW, len(values) // 2))
+    return fmean(values[:size]), fmean(values[-size:])
 
 
 def rows(runs: Mapping[str, Steps]) -> list[dict[str, Any]]:
@@ -48,7 +84,3 @@ def boards(version: str, designs: Iterable[StoredDesign]) -> list[tuple[str, str
         for stored in designs
         if version in (names := stored.design.names(Role.SELLER))
     ]
-
-
-def _place(metric: str) -> int:
-    return next((place for place, first in enumerate(FIRST) if metric.startswith(first)), len(FIRST))

@@ -55,6 +55,12 @@ def find(name_or_path: str) -> Domain:
     )
 
 
+def named(text: str) -> list[Domain]:
+    """Return the domains that a name stands for: those of a bundled suite, or the one that :func:`find`
+    finds. Raises ValueError as that does."""
+    return list(bundled(text).values()) if text in SUITES else [find(text)]
+
+
 def scenario(label: str) -> Scenario:
     """Return the scenario that a label names, such as ``car_sale/eval/12``.
 

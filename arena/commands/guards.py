@@ -67,7 +67,7 @@ def _print(found: "Mapping[str, Sequence[Guard]]", kl: "Mapping[str, float]") ->
             if guard.beside is not None and guard.beside.n:
                 add_row(table, "", "  (faulty turns)", *_beside(guard))
     print_table(table)
-    for line in _why(found):
+    for line in why(found):
         typer.echo(plain(line))
     typer.echo(
         "Guards and limits are ours. n/G: messages, turns or cells, and scenarios; ~: approximate."
@@ -103,7 +103,7 @@ def _beside(guard: "Guard") -> list[str]:
     return ["", wording.percent(rate.value), interval, "", wording.n_per_g(rate.n, rate.clusters)]
 
 
-def _why(found: "Mapping[str, Sequence[Guard]]") -> "Iterator[str]":
+def why(found: "Mapping[str, Sequence[Guard]]") -> "Iterator[str]":
     """Yield why guards failed, or were not judged, sellers with the same reason together."""
     from leaderboard.inference.guards import GuardResult
 

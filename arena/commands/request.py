@@ -10,7 +10,7 @@ from arena.commands.options import split_names
 from arena.errors import UserError
 
 if TYPE_CHECKING:
-    from arena.lineup import Lineup
+    from arena.lineup import Lineup, Request
     from arena.store import Store
 
 WHO = "Who and what"
@@ -29,7 +29,9 @@ Sellers = Annotated[
 Buyers = Annotated[
     str | None, option(WHO, "Names, by commas. [default: registered agents and the panel]", "C,D")
 ]
-Domains = Annotated[str | None, option(WHO, "Names or .yaml files. [default: all nine]", "X,Y")]
+Domains = Annotated[
+    str | None, option(WHO, "Names, .yaml files, suites. [default: trade, all nine]", "X,Y")
+]
 Scenarios = Annotated[int | None, option(WHO, "Scenarios a domain. [default: 64]", min=1)]
 Infeasible = Annotated[
     int | None, option(WHO, "As many a domain again where no deal is good for both.", min=0)
@@ -72,7 +74,7 @@ def lineup_of(
 ) -> "Lineup":
     """Resolve the options, or the design (a file, or the hash of a stored one) that stands for them, and
     that the user knows as `called`."""
-    from arena.lineup import read_request, request_from, resolve
+    from arena.lineup import request_from, resolve
     from scenarios import catalogue
 
     if design is None:
@@ -82,12 +84,18 @@ def lineup_of(
     files = given.get("domains", [])
     if others := [name for name in given if name != "domains"]:
         raise UserError(f"{called} says all that --{others[0]} would: leave one of them out")
-    if design.endswith((".json", ".yaml", ".yml")) or os.path.exists(design):
-        request = read_request(design)
-    else:
-        request = request_from(store.design(design).design.model_dump(mode="json"))
+    request = request_of(store, design)
     try:
         extra = [catalogue.load(path) for path in files]
     except ValueError as error:
         raise UserError(str(error)) from error
     return resolve(request, store, extra)
+
+
+def request_of(store: "Store", design: str) -> "Request":
+    """Return what a design asks for: one in a file, or a stored one by its hash. Raises UserError."""
+    from arena.lineup import read_request, request_from
+
+    if design.endswith((".json", ".yaml", ".yml")) or os.path.exists(design):
+        return read_request(design)
+    return request_from(store.design(design).design.model_dump(mode="json"))

@@ -39,7 +39,12 @@ DesignFile = Annotated[
 TurnTimeout = Annotated[
     float | None, option(RULES, "Seconds a turn, for plug-ins and models.", min=0.01)
 ]
-Concurrency = Annotated[int, option(MACHINE, "Matches with a model under way at once.", min=1)]
+Concurrency = Annotated[
+    int | None,
+    option(
+        MACHINE, "Matches with a model under way at once. [default: 16, or 64 on weights here]", min=1
+    ),
+]
 Workers = Annotated[
     int | None, option(MACHINE, "Processes for scripted pairs. [default: the cores]", min=1)
 ]
@@ -63,7 +68,7 @@ def run_tournament(
     reason: Reason = None,
     turn_timeout: TurnTimeout = None,
     design: DesignFile = None,
-    concurrency: Concurrency = 16,
+    concurrency: Concurrency = None,
     workers: Workers = None,
     retry_voids: RetryVoids = False,
     db: Db = None,
@@ -121,7 +126,7 @@ def _run(
     tournament = Tournament(store, lineup, settings)
     for line in progress.plan_lines(tournament, lineup):
         typer.echo(line, err=True)
-    _check_cost(tournament, lineup, yes)
+    check_cost(tournament, lineup, yes)
     for line in progress.frozen_lines(tournament.freeze(reason)):
         typer.echo(line, err=True)
     with progress.shown(tournament) as tick:
@@ -138,7 +143,8 @@ def _run(
         raise typer.Exit(1)
 
 
-def _check_cost(tournament: "Tournament", lineup: "Lineup", yes: bool) -> None:
+def check_cost(tournament: "Tournament", lineup: "Lineup", yes: bool) -> None:
+    """Raise UserError where what is left to play may cost money, unless the user said yes to that."""
     paid = lineup.paid
     if paid and not yes and tournament.waiting:
         raise UserError(

@@ -1,14 +1,16 @@
 """Training runs: a curve a metric, the recipe, and the checkpoints with their rows on boards."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from arena.store import Registration, StoredDesign, TrainingRun
-from leaderboard import dialogue, markup, training, wording
+from leaderboard import dialogue, glossary, markup, training, wording
+from leaderboard.figures import palette
 from leaderboard.figures import runs as curves
+from leaderboard.metrics import described, worded
 from leaderboard.views import common, controls, following
 from leaderboard.views.downloads import download
 from leaderboard.wording import NONE
@@ -16,6 +18,8 @@ from leaderboard.wording import NONE
 ALL = "all"
 TOGETHER = 6
 """Runs that are drawn over each other at most: more lines in one small chart cannot be told apart."""
+MORE = "more"
+"""The parameter of the address that asks for all metrics."""
 _ACROSS = 3
 
 
@@ -33,7 +37,8 @@ def show() -> None:
         )
         return
     options = [*runs, *([ALL] if len(runs) > 1 else [])]
-    shown = {name: f"{name} · {runs[name].status}" for name in runs} | {ALL: _all_label(len(runs))}
+    words = {name: f"{name} · {run.status.partition(':')[0]}" for name, run in runs.items()}
+    shown = words | {ALL: _all_label(len(runs))}
     with st.container(width=480):
         chosen = controls.choose("Run", options, "run", shown)
     names = list(runs)[:TOGETHER] if chosen == ALL else [chosen]
@@ -56,30 +61,92 @@ def _all_label(count: int) -> str:
 def _facts(run: TrainingRun, steps: training.Steps, place: int, several: bool) -> str:
     colour = curves.colour(place)
     sample = f'<span style="color:{colour}">▬</span> ' if several else ""
-    ended = f", ended {wording.when(run.ended_at)}" if run.ended_at else ""
+    return (
+        f"<div>{sample}<b>{markup.text(run.name)}</b> · {_status(run.status)} "
+        f'<span class="ba-soft">{markup.text(" · ".join(_said(run, steps)))}</span></div>'
+    )
+
+
+def _status(status: str) -> str:
+    """Return how a run ended; one that ended early stands out, with why."""
+    early = status.startswith(("stopped", "failed"))
+    kind = f' style="color:{palette.FAIL}; font-weight:600"' if early else ""
+    return f"<span{kind}>{markup.text(status)}</span>"
+
+
+def _said(run: TrainingRun, steps: training.Steps) -> Iterator[str]:
+    of = run.recipe.get("steps")
     last = f"step {steps[-1][0]:,}" if steps else "no step yet"
-    facts = f"{run.status} · {last} · begun {wording.when(run.started_at)}{ended}"
-    soft = f'<span class="ba-soft">{markup.text(facts)}</span>'
-    return f"<div>{sample}<b>{markup.text(run.name)}</b> {soft}</div>"
+    yield f"{last} of {of:,}" if steps and isinstance(of, int) else last
+    for name in ("reward", "kl"):
+        found = training.ends(training.points(steps, name))
+        if found is not None:
+            first, now = (worded(name, value) for value in found)
+            yield f"{described(name).title} {first} to {now}"
+    ended = f", ended {wording.when(run.ended_at)}" if run.ended_at else ""
+    yield f"begun {wording.when(run.started_at)}{ended}"
 
 
 def _curves(
     steps: Mapping[str, training.Steps], found: Mapping[str, list[tuple[int, Registration]]]
 ) -> None:
-    """Draw one small chart a metric; of a single run the checkpoints are marked."""
-    names = training.metrics(steps)
-    if not names:
+    """Draw one small chart a metric, those first that a run is judged by; of a single run the
+    checkpoints are marked."""
+    shown = training.metrics(steps)
+    if not any(shown):
         st.info("No step is stored yet: the curves appear with the first one.")
         return
     marks = {}
     if len(found) == 1:
         marks = {step: wording.visible(agent.name) for saved in found.values() for step, agent in saved}
+    _grid(shown.first, steps, marks)
+    if shown.buyers:
+        _buyers(steps, shown.buyers)
+    if shown.rest:
+        _more(shown.rest, steps, marks)
+    download("all steps", training.rows(steps), "training-steps")
+
+
+def _grid(names: Sequence[str], steps: Mapping[str, training.Steps], marks: Mapping[int, str]) -> None:
     for start in range(0, len(names), _ACROSS):
         for column, metric in zip(st.columns(_ACROSS), names[start : start + _ACROSS], strict=False):
             with column:
+                st.html(_heading(metric))
                 figure = curves.curve(metric, steps, marks)
-                st.altair_chart(figure, width="stretch", alt=f"{metric} against the step")
-    download("all steps", training.rows(steps), "training-steps")
+                title = described(metric).title
+                st.altair_chart(figure, width="stretch", alt=f"{title} against the step")
+
+
+def _heading(metric: str) -> str:
+    """Return a chart's title; what it means is one pointer, or for the first ones one click, away."""
+    known = described(metric)
+    hint = ": ".join(filter(None, (metric, known.meaning)))
+    title = f'<b title="{markup.text(hint)}">{markup.text(known.title)}</b>'
+    return f"<div>{title}{markup.help_link(known.title) if glossary.term(known.title) else ''}</div>"
+
+
+def _buyers(steps: Mapping[str, training.Steps], names: Sequence[str]) -> None:
+    """Draw with whom each run's dialogues were, a chart a run."""
+    for start in range(0, len(steps), _ACROSS):
+        runs = list(steps)[start : start + _ACROSS]
+        for column, run in zip(st.columns(_ACROSS), runs, strict=False):
+            own = [name for name in names if training.points(steps[run], name)]
+            with column:
+                several = f" of {run}" if len(steps) > 1 else ""
+                st.html(f"<b>{markup.text(f'buyers{several}, share of the dialogues')}</b>")
+                figure = curves.buyers(steps[run], own)
+                st.altair_chart(figure, width="stretch", alt="share of each buyer against the step")
+
+
+def _more(names: Sequence[str], steps: Mapping[str, training.Steps], marks: Mapping[int, str]) -> None:
+    """Draw the other metrics where the address asks for them; else say how many there are."""
+    address = {name: st.query_params[name] for name in st.query_params if name not in ("view", MORE)}
+    if controls.asked(("no", "yes"), MORE) == "no":
+        label = f"{wording.counted(len(names), 'more metric')}: how it was optimised, lengths, clipping"
+        st.html(markup.link(label, "runs", **address, **{MORE: "yes"}))
+        return
+    st.html(markup.link("fewer metrics", "runs", **address))
+    _grid(names, steps, marks)
 
 
 def _checkpoints(

@@ -1,0 +1,143 @@
+"""`arena evaluate`: what a run's checkpoints gained over their base, played on the same cells."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from arena.commands.options import AsJson, Db, open_store, to_name
+from arena.commands.run_tournament import Concurrency, TurnTimeout, Workers, Yes
+from arena.errors import UserError
+
+if TYPE_CHECKING:
+    from arena.design import Design
+    from arena.store import Registration, Store
+    from arena.tournament import Settings
+
+
+def evaluate_run(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A training run's name.")],
+    design: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE|HASH", help="Whose buyers, domains, scenarios and rules: a design as template."
+        ),
+    ],
+    step: Annotated[
+        list[int] | None,
+        typer.Option(min=0, help="Only the checkpoint of this step; may be given again. [default: all]"),
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option(help="Why it departs from an earlier design; it goes to the log.")
+    ] = None,
+    concurrency: Concurrency = 16,
+    workers: Workers = None,
+    turn_timeout: TurnTimeout = None,
+    yes: Yes = False,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play a run's checkpoints and their base on the same cells; print gains, their sources and guards.
+
+    A design is the template: its sellers stay, the base and the checkpoints join them, and each
+    checkpoint's gain over the base is declared. Exits with 1 when something is missing.
+    """
+    from arena.tournament import Settings
+
+    settings = Settings(workers, concurrency, turn_timeout)
+    with open_store(db) as store:
+        found = checkpoints_of(store, run, step or [])
+        names = [agent.full_name for agent in found]
+        complete = evaluate(
+            store, base_of(found), names, design, settings, reason=reason, yes=yes, as_json=as_json
+        )
+    if not complete:
+        raise typer.Exit(1)
+
+
+def evaluate(
+    store: "Store",
+    base: str,
+    checkpoints: Sequence[str],
+    design: str,
+    settings: "Settings | None" = None,
+    *,
+    reason: str | None = None,
+    yes: bool = False,
+    as_json: bool = False,
+) -> bool:
+    """Freeze and play `design` with the base and the checkpoints (names, or ``name@version``) among its
+    sellers, and print what came of it; return whether all that was planned is scored.
+
+    `design` is a file or a stored design's hash. Raises UserError where it cannot be played.
+    """
+    from arena.commands import evaluation_lines, progress
+    from arena.commands.printing import print_json
+    from arena.commands.request import request_of
+    from arena.commands.run_tournament import check_cost
+    from arena.lineup import resolve
+    from arena.registry import Registry
+    from arena.template import with_arms
+    from arena.tournament import Tournament
+    from leaderboard.evaluation import evaluated
+
+    registry = Registry(store)
+    start, arms = registry.find(base), [registry.find(name) for name in checkpoints]
+    lineup = resolve(with_arms(request_of(store, design), start, arms, registry), store)
+    tournament = Tournament(store, lineup, settings)
+    for line in (*progress.plan_lines(tournament, lineup), *_seen(lineup.design, arms)):
+        typer.echo(line, err=True)
+    check_cost(tournament, lineup, yes)
+    why = reason or f"an evaluation of {', '.join(arm.name for arm in arms)}"
+    for line in progress.frozen_lines(tournament.freeze(why)):
+        typer.echo(line, err=True)
+    with progress.shown(tournament) as tick:
+        summary = tournament.run(tick)
+    at = to_name(store.address)
+    for line in progress.closing_lines(summary, lineup, at):
+        typer.echo(line, err=True)
+    lineages = {arm.spec.version: arm.profile.lineage for arm in arms}
+    versions = [arm.spec.version for arm in arms]
+    found = evaluated(store.results(lineup.design), start.spec.version, versions, lineages)
+    if as_json:
+        said = [one.to_json(lineup.design.hash) for one in found]
+        print_json({"tournament": summary.to_json(), "base": start.full_name, "checkpoints": said})
+    else:
+        evaluation_lines.show(found, lineup.design, at)
+    return summary.complete
+
+
+def _seen(design: "Design", arms: Sequence["Registration"]) -> Iterator[str]:
+    from arena.printable import plain
+    from arena.template import seen_in_training
+
+    if seen := ", ".join(map(plain, seen_in_training(design, arms))):
+        yield f"  note: trained against {seen}: a gain against these need not carry over to others"
+
+
+def checkpoints_of(store: "Store", run: str, steps: Sequence[int]) -> list["Registration"]:
+    """Return the agents that were saved in a run, in order of steps; of these `steps` only, if any are
+    given. Withdrawn ones are left out. Raises UserError where there is none."""
+    from arena.commands.runs import named_run
+    from leaderboard.training import checkpoints
+
+    saved = checkpoints(run, store.registrations())
+    if not saved:
+        named_run(store, run)
+        raise UserError(f"no checkpoint of {run} is registered yet: arena runs show {run} says more")
+    usable = {step: agent for step, agent in saved if agent.withdrawn_at is None}
+    if strangers := sorted(set(steps) - usable.keys()):
+        there = ", ".join(map(str, usable))
+        raise UserError(f"{run} has no checkpoint of step {strangers[0]}; it has {there or 'none left'}")
+    if not usable:
+        raise UserError(f"every checkpoint of {run} is withdrawn: arena agents --all says why")
+    return [agent for step, agent in usable.items() if not steps or step in steps]
+
+
+def base_of(checkpoints: Sequence["Registration"]) -> str:
+    """Return the name of the one base of a run's checkpoints. Raises UserError where it is not known."""
+    bases = {agent.profile.base for agent in checkpoints}
+    if len(bases) == 1 and (base := bases.pop()):
+        return base
+    names = ", ".join(agent.name for agent in checkpoints)
+    raise UserError(f"{names}: their registrations do not name one base, so there is no gain to judge")

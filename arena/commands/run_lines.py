@@ -1,0 +1,152 @@
+"""Training runs in the terminal: the list, a run's recipe and curves, its checkpoints and steps."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from leaderboard.training import Steps
+
+CURVE = (12, 60)
+"""Characters that a curve has at least and at most."""
+BESIDE = 68
+"""Characters that the other columns of the curves take."""
+RECIPE = (
+    ("model", "model"),
+    ("learning_rate", "learning rate"),
+    ("beta", "beta"),
+    ("loss_type", "loss"),
+    ("seed", "seed"),
+    ("prompt_version", "prompt"),
+)
+
+
+def print_list(found: Sequence[Mapping[str, Any]]) -> None:
+    """Print a row a run."""
+    from arena.commands.printing import add_row, new_table, print_table
+    from leaderboard import wording
+    from leaderboard.training import WINDOW
+
+    columns = ("run", "status", ">step", "model", ">learning rate", ">reward", ">KL", ">checkpoints")
+    table = new_table(*columns, "begun", "ended")
+    for row in found:
+        ended = wording.when(row["ended_at"]) if row["ended_at"] else ""
+        kl = wording.NONE if row["kl"] is None else f"{row['kl']:.3f}"
+        rate = "" if row["learning_rate"] is None else f"{row['learning_rate']:g}"
+        shown = (_step(row), row["model"], rate, _reward(row), kl, row["checkpoints"])
+        add_row(table, row["run"], row["status"], *shown, wording.when(row["started_at"]), ended)
+    print_table(table)
+    typer.echo(f"Reward: mean of the first {WINDOW} steps, and of the last; KL: of the last {WINDOW}.")
+
+
+def print_run(row: Mapping[str, Any], recipe: Mapping[str, Any], steps: "Steps") -> None:
+    """Print how far a run is, its recipe in short, and its curves."""
+    from arena.printable import plain
+    from leaderboard import wording
+
+    ended = f", ended {wording.when(row['ended_at'])}" if row["ended_at"] else ""
+    begun = f"begun {wording.when(row['started_at'])}{ended}"
+    typer.echo(plain(f"{row['run']}: {row['status']}, step {_step(row)}; {begun}"))
+    for line in _recipe(recipe):
+        typer.echo(plain(f"  {line}"))
+    if steps:
+        _print_curves(steps)
+    else:
+        typer.echo("No step is stored yet: the curves appear with the first one.\n")
+
+
+def print_checkpoints(saved: Sequence[Mapping[str, Any]]) -> None:
+    """Print a row a checkpoint."""
+    from arena.commands.printing import add_row, new_table, print_table
+    from leaderboard import wording
+
+    if not saved:
+        typer.echo("No checkpoint is registered yet.")
+        return
+    table = new_table(">step", "checkpoint", "version", "base", ">KL", "withdrawn")
+    for row in saved:
+        kl = f"{row['kl']:.3f}" if isinstance(row["kl"], float) else wording.NONE
+        add_row(
+            table, row["step"], row["agent"], row["version"], row["base"], kl, row["withdrawn_reason"]
+        )
+    print_table(table)
+
+
+def print_steps(steps: "Steps") -> None:
+    """Print a row a step, of the metrics that a run is judged by."""
+    from arena.commands.printing import add_row, new_table, print_table
+    from leaderboard.metrics import described, worded
+    from leaderboard.training import metrics
+
+    names = metrics({"": steps}).first
+    table = new_table(">step", *(f">{described(name).title}" for name in names))
+    for step, values in steps:
+        shown = [worded(name, values[name]) if name in values else None for name in names]
+        add_row(table, f"{step:,}", *shown)
+    print_table(table)
+
+
+def _print_curves(steps: "Steps") -> None:
+    from arena.commands.printing import add_row, new_table, print_table
+    from leaderboard import training
+    from leaderboard.metrics import described, worded
+    from leaderboard.sparkline import sparkline
+
+    width, marks = _room()
+    table = new_table("metric", ">first", ">now", ">least", ">most", "curve")
+    shown = training.metrics({"": steps})
+    for name in (*shown.first, *shown.buyers):
+        points = training.points(steps, name)
+        span = training.ends(points)
+        if span is None:
+            continue
+        values = [value for _, value in points]
+        figures = [worded(name, value) for value in (*span, min(values), max(values))]
+        curve = sparkline(points, (steps[0][0], steps[-1][0]), width, marks)
+        add_row(table, described(name).title, *figures, curve)
+    print_table(table)
+    more = f"; --json has {len(shown.rest)} more metrics" if shown.rest else ""
+    typer.echo(f"First and now: means of {training.WINDOW} steps{more}.\n")
+
+
+def _room() -> tuple[int, str]:
+    """Return how many characters a curve may take, and which."""
+    from rich.console import Console
+
+    from arena.commands.printing import PIPE_WIDTH
+    from leaderboard.sparkline import ASCII, BLOCKS
+
+    console = Console()
+    least, most = CURVE
+    width = console.width if console.is_terminal else PIPE_WIDTH
+    return max(least, min(most, width - BESIDE)), ASCII if console.options.ascii_only else BLOCKS
+
+
+def _recipe(recipe: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the recipe in short, as far as it has what a recipe of this project has."""
+    size = f" ({recipe['size']})" if recipe.get("size") else ""
+    facts = [
+        f"{word} {recipe[key]}{size if key == 'model' else ''}" for key, word in RECIPE if key in recipe
+    ]
+    if {"group_size", "groups_per_step"} <= recipe.keys():
+        facts.append(f"{recipe['groups_per_step']} groups of {recipe['group_size']} a step")
+    if recipe.get("shuffled_rewards"):
+        facts.append("rewards shuffled (a negative control)")
+    if facts:
+        yield ", ".join(facts)
+    for key, word in (("buyers", "against"), ("domains", "on")):
+        if names := [one["name"] for one in recipe.get(key, ()) if isinstance(one, dict)]:
+            yield f"{word} {', '.join(names)}"
+
+
+def _step(row: Mapping[str, Any]) -> str:
+    return f"{row['step']:,} of {row['steps']:,}" if row["steps"] else f"{row['step']:,}"
+
+
+def _reward(row: Mapping[str, Any]) -> str:
+    from leaderboard import wording
+
+    if row["reward_now"] is None:
+        return wording.NONE
+    return f"{row['reward_first']:.3f} to {row['reward_now']:.3f}"

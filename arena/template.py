@@ -1,0 +1,59 @@
+"""A design as a template: its buyers, domains, scenarios and rules, for sellers it does not name."""
+
+from collections.abc import Iterator, Sequence
+
+from arena.analysis import Contrast
+from arena.declaration import Declaration, listed
+from arena.design import Design
+from arena.lineup import Request
+from arena.registry import Registry
+from arena.store import Registration
+
+
+def with_arms(
+    request: Request, base: Registration, arms: Sequence[Registration], registry: Registry
+) -> Request:
+    """Return `request` with `base` and `arms` beside the sellers that it names already, and every arm
+    less the base as the contrasts that it declares. All else stays as it is; only the hash of what it
+    was goes. Raises UserError for a seller that nobody knows.
+    """
+    joining = [base, *arms]
+    own = {agent.spec.version for agent in joining}
+    staying = [
+        who
+        for who in request.sellers or ()
+        if (registry.find(who).spec.version if isinstance(who, str) else who.version) not in own
+    ]
+    return request.model_copy(
+        update={
+            "sellers": [*(agent.full_name for agent in joining), *staying],
+            "analysis": _declaring(request.declared or Declaration(), base, arms),
+            "hash": None,
+        }
+    )
+
+
+def _declaring(declared: Declaration, base: Registration, arms: Sequence[Registration]) -> Declaration:
+    versions = [arm.spec.version for arm in arms]
+    start = base.spec.version
+    families = declared.families
+    if families is not None:
+        known = {agent.spec.version: agent.profile.family for agent in (base, *arms)}
+        families = {version: family for version, family in known.items() if family} | families
+    trained = declared.training_families
+    if trained is not None:
+        trained = [*trained, *(family for arm in arms for family in listed(arm, "buyer_families"))]
+    return declared.model_copy(
+        update={
+            "contrasts": [Contrast(plus=(version,), minus=(start,)) for version in versions],
+            "bases": (declared.bases or {}) | dict.fromkeys(versions, start),
+            "families": families,
+            "training_families": trained,
+        }
+    )
+
+
+def seen_in_training(design: Design, arms: Sequence[Registration]) -> Iterator[str]:
+    """Yield the names of the design's buyers that an arm was trained against, by its lineage."""
+    seen = {name for arm in arms for name in listed(arm, "buyers")}
+    yield from sorted({buyer.name for buyer in design.buyers} & seen)

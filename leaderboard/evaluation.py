@@ -1,0 +1,87 @@
+"""What a design says of the checkpoints of a run: each one's gain over base, where the gain comes from,
+its guards, and its difference from the other sellers there. Every figure is from the module that the
+commands of the same name read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arena.analysis import Contrast
+from arena.results import Results
+from leaderboard import comparison
+from leaderboard.inference.contrasts import Comparison, compare_all
+from leaderboard.inference.guards import Guard, guards
+from leaderboard.inference.value import Value, value
+from leaderboard.known import known_kl
+from scenarios.scenario import Role
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """One checkpoint."""
+
+    name: str
+    """What the board calls it."""
+    version: str
+    step: int | None
+    kl: float | None
+    """From its base when it was saved, as registered; it decides nothing."""
+    gain: Comparison
+    values: tuple[Value, ...]
+    """Where the gain comes from: over the open domains, then over those held out, as far as there are
+    any."""
+    guards: tuple[Guard, ...]
+    against: tuple[Comparison, ...]
+    """Its differences from the design's other sellers, which nobody declared."""
+
+    def to_json(self, design: str) -> dict[str, Any]:
+        """Return it as `arena evaluate --json` prints it; `design` is the design's hash."""
+        return {
+            "agent": self.name,
+            "version": self.version,
+            "step": self.step,
+            "kl": self.kl,
+            "gain": comparison.to_json(self.gain, design),
+            "value": [found.to_json() for found in self.values],
+            "guards": [guard.to_json() for guard in self.guards],
+            "against": [comparison.to_json(one, design) for one in self.against],
+        }
+
+
+def evaluated(
+    results: Results,
+    base: str,
+    checkpoints: Sequence[str],
+    lineages: Mapping[str, Mapping[str, Any]],
+) -> list[Evaluated]:
+    """Return what became of each checkpoint, in the order given.
+
+    `base` and `checkpoints` are versions of sellers of the design; `lineages`, by version, tell steps
+    and KL. A seller that is neither base nor checkpoint is held against every checkpoint.
+    """
+    design = results.design
+    names = design.names(Role.SELLER)
+    others = [version for version in names if version not in (base, *checkpoints)]
+    pairs = [(arm, other) for arm in checkpoints for other in (base, *others)]
+    contrasts = [Contrast(plus=(arm,), minus=(other,)) for arm, other in pairs]
+    found = dict(zip(pairs, compare_all(results, contrasts, booted=False), strict=True))
+    panels = [held_out for held_out in (False, True) if (results.held_D == held_out).any()]
+    judged, kl = guards(results), known_kl(design, lineages)
+    return [
+        Evaluated(
+            name=names[arm],
+            version=arm,
+            step=_step(lineages.get(arm, {})),
+            kl=kl.get(names[arm]),
+            gain=found[arm, base],
+            values=tuple(value(results, arm, base, held_out) for held_out in panels),
+            guards=judged[names[arm]],
+            against=tuple(found[arm, other] for other in others),
+        )
+        for arm in checkpoints
+    ]
+
+
+def _step(lineage: Mapping[str, Any]) -> int | None:
+    step = lineage.get("step")
+    return step if isinstance(step, int) else None
