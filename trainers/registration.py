@@ -1,0 +1,121 @@
+"""From weights to agents: the base, and every checkpoint of a run with its lineage."""
+
+from collections.abc import Iterable
+from importlib.metadata import version
+from math import isfinite
+from typing import Any
+
+from agents.spec import AgentSpec, Connection, Profile
+from arena.entry import checked_name
+from arena.record import utc_now
+from arena.store import Registration, Store
+from trainers.bases import Base
+from trainers.checkpoints import Checkpoint
+from trainers.recipe import Recipe
+from trainers.work import training_flops
+
+LIBRARIES = ("bargaining-arena", "trl", "transformers", "torch")
+TEMPERATURE = 1.0
+"""As trained."""
+
+
+def base_agent(base: Base, recipe: Recipe, known: Iterable[Registration]) -> Registration:
+    """Return the base as a seller with the prompt and sampling of its checkpoints.
+
+    Where these weights play so already, that agent is the base; where its name means another agent, some
+    digits of its version are added.
+    """
+    spec = _spec(base.name, base.revision, recipe)
+    active = {agent.name: agent for agent in known if agent.withdrawn_at is None}
+    for agent in active.values():
+        if _behaviour(agent.spec) == _behaviour(spec):
+            return agent
+    name = base.name if base.name not in active else f"{base.name}-{spec.version[:6]}"
+    profile = Profile(
+        family=base.family,
+        params=base.params,
+        lineage={"architecture": base.architecture, "weights": base.revision},
+    )
+    return _agent(name, spec, profile, base.weights)
+
+
+def checkpoint_agent(
+    run: str, recipe: Recipe, base: Base, anchor: str, saved: Checkpoint
+) -> Registration:
+    """Return a checkpoint as an agent; `anchor` is the name of its base's agent. All that its lineage
+    says is in the recipe and the checkpoint's own folder."""
+    profile = Profile(
+        family=base.family,
+        base=anchor,
+        params=base.params,
+        lineage=lineage(run, recipe, base, saved),
+    )
+    spec = _spec(base.name, saved.weights, recipe)
+    return _agent(f"{run}-{saved.step}", spec, profile, str(saved.folder.resolve()))
+
+
+def lineage(run: str, recipe: Recipe, base: Base, saved: Checkpoint) -> dict[str, Any]:
+    """Return how a checkpoint came to be.
+
+    `tokens`: of all dialogues so far, both sides and the prompts. `flops`: spent on them, see
+    :func:`trainers.work.training_flops`; a token that is read again on every turn counts once. `kl`: to
+    the base, of the step before the save, in nats a token.
+    """
+    logged = saved.logged()
+    tokens = sum(entry["dialogue_tokens"] for entry in logged)
+    read = tokens * (1 + (recipe.beta > 0))
+    kl = logged[-1].get("kl")
+    return {
+        "run": run,
+        "step": saved.step,
+        "steps": saved.step,
+        "base": recipe.model,
+        "base_weights": base.revision,
+        "base_revision": recipe.revision,
+        "architecture": base.architecture,
+        "learning_rate": recipe.learning_rate,
+        "seed": recipe.seed,
+        "beta": recipe.beta,
+        "group_size": recipe.group_size,
+        "groups_per_step": recipe.groups_per_step,
+        "tokens": tokens,
+        "flops": training_flops(base.params, tokens, read) if base.params else None,
+        "buyers": [buyer.name for buyer in recipe.buyers],
+        "buyer_families": sorted({buyer.family for buyer in recipe.buyers if buyer.family}),
+        "domains": [domain.name for domain in recipe.domains],
+        "weights": saved.weights,
+        "kl": kl if kl is not None and isfinite(kl) else None,
+        "recipe": recipe.hash,
+        "code": {library: version(library) for library in LIBRARIES},
+    }
+
+
+def register(agents: Iterable[Registration], store: Store) -> list[str]:
+    """Register the agents that the record does not hold yet, by name and version; return their names.
+
+    One that was withdrawn stays so.
+    """
+    known = {(agent.name, agent.spec.version) for agent in store.registrations()}
+    new = [agent for agent in agents if (agent.name, agent.spec.version) not in known]
+    store.add_registrations(new)
+    return [agent.name for agent in new]
+
+
+def _spec(model: str, revision: str, recipe: Recipe) -> AgentSpec:
+    return AgentSpec(
+        kind="local",
+        model=model,
+        revision=revision,
+        prompt_version=recipe.prompt_version,
+        sampling={"temperature": TEMPERATURE, "max_tokens": recipe.answer_tokens},
+    )
+
+
+def _behaviour(spec: AgentSpec) -> dict[str, Any]:
+    """Return what decides a local agent's answers, whatever its weights are called."""
+    return {key: value for key, value in spec.content().items() if key != "model"}
+
+
+def _agent(name: str, spec: AgentSpec, profile: Profile, weights: str) -> Registration:
+    connection = Connection(weights=weights)
+    return Registration(checked_name(name), spec, "seller", profile, connection, utc_now())

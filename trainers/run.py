@@ -1,0 +1,206 @@
+"""One training run, from its first step or from where it was: what it keeps, and how it ends.
+
+A run goes on from its newest whole checkpoint with the *base* as its model, so that the KL penalty keeps
+its anchor; cells come in the order of their numbers, and random states are restored. On a CPU the steps
+are then the very same; on a GPU kernels that add in another order make them equal up to rounding only.
+"""
+
+import errno
+import os
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arena.errors import UserError
+from arena.store import Store, StoreError
+from trainers.bases import Base, described, located
+from trainers.cells import Cells
+from trainers.checkpoints import clear, last_step, newest, saved
+from trainers.grpo import Machine, trainer_of
+from trainers.prepare import Prepared
+from trainers.registration import base_agent, checkpoint_agent, register
+from trainers.run_folder import begin, keep, locked
+
+if TYPE_CHECKING:
+    from trainers.callbacks import Progress
+
+BASES = "bases"
+"""Beside the folders of runs."""
+DONE, STOPPED, INTERRUPTED, FAILED = "done", "stopped", "interrupted", "failed"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a run ended."""
+
+    status: str
+    """One word, which the record keeps."""
+    why: str
+    """A sentence, and how to go on where it can; empty for a run that is done."""
+    step: int
+    """The last one that was saved."""
+    checkpoints: list[str]
+    """The names of the run's agents, in order of steps."""
+    base: str
+    """The name of the base's agent."""
+
+
+def train(
+    prepared: Prepared,
+    machine: Machine,
+    folder: Path,
+    store: Store,
+    *,
+    name: str,
+    resume: bool,
+    progress: "Progress",
+) -> Finished:
+    """Train `prepared` in `folder`, the run's own; bases that are made lie beside it.
+
+    All processes of a run call this; the first alone writes to `folder` and `store` and tells
+    `progress`. Raises UserError, with what to do, where the run cannot begin or go on, or the disk is
+    full; an error of any other kind is passed on. What fails on the way is recorded as failed.
+    """
+    leads = int(os.environ.get("RANK", "0")) == 0
+    if leads:
+        begin(prepared, folder, store, name, resume)
+    run = _Run(prepared, machine, folder, store, name, progress if leads else _silent, leads)
+    with locked(folder) if leads else nullcontext():
+        try:
+            finished = run.trained()
+        except BaseException as error:
+            half = clear(folder) if leads else []
+            if leads:
+                with suppress(StoreError):  # the record may be on the same full disk
+                    interrupted = isinstance(error, KeyboardInterrupt)
+                    store.end_training_run(name, INTERRUPTED if interrupted else FAILED)
+            if trouble := _unwritable(error, half):
+                raise UserError(f"{trouble}. {_stands(folder, name)}") from error
+            raise
+        if leads:
+            store.end_training_run(name, finished.status)
+    return finished
+
+
+@dataclass(frozen=True)
+class _Run:
+    prepared: Prepared
+    machine: Machine
+    folder: Path
+    store: Store
+    name: str
+    progress: "Progress"
+    leads: bool
+
+    def trained(self) -> Finished:
+        """Train to the end, or to where it stops."""
+        from accelerate import PartialState
+
+        from trainers.loading import load
+
+        if self.leads and (broken := clear(self.folder)):
+            self.progress(f"passing over what was left half-written: step {', '.join(map(str, broken))}")
+        PartialState(cpu=self.machine.cpu).wait_for_everyone()
+        recipe = self.prepared.recipe
+        model = located(self.prepared, self.folder.parent / BASES, self.progress)
+        loaded, tokenizer = load(model, recipe.revision, cpu=self.machine.cpu)
+        base = described(model, recipe.revision, self.prepared.size)
+        if self.leads:
+            keep(base, self.folder)
+        self._register(base)
+        status, why = DONE, ""
+        if last_step(self.folder) < recipe.steps:
+            status, why = self._steps(loaded, tokenizer, base)
+        anchor = self._register(base)
+        found = saved(self.folder)
+        names = [f"{self.name}-{one.step}" for one in found]
+        return Finished(status, why, last_step(self.folder), names, anchor)
+
+    def _steps(self, model: Any, tokenizer: Any, base: Base) -> tuple[str, str]:
+        """Train from the newest checkpoint on; return the status and why it is so."""
+        from transformers import PrinterCallback
+
+        from trainers.callbacks import Interruption, Recorder, Saver
+        from trainers.collapse import CollapseStop
+
+        start = newest(self.folder)
+        collapse, interruption = CollapseStop(self.progress), Interruption(self.progress)
+        recorder = Recorder(self.name, self.store, self.progress)
+        saver = Saver(self.folder, lambda: self._register(base), self.progress)
+        callbacks = [*([recorder] if self.leads else []), collapse, interruption, saver]
+        recipe = self.prepared.recipe
+        cells = Cells(recipe, self.prepared.domains, self.prepared.pool)
+        trainer, rollouts = trainer_of(
+            recipe, self.machine, self.folder, cells, model, tokenizer, callbacks
+        )
+        trainer.remove_callback(PrinterCallback)
+        rollouts.watch = collapse.watch
+        _check_anchor(trainer)
+        if start is not None:
+            self.progress(f"going on from step {start.step} of {recipe.steps}")
+        with interruption.listening():
+            trainer.train(resume_from_checkpoint=str(start.folder) if start else None)
+        if self.leads:
+            recorder.flush()
+        if collapse.reason:
+            return STOPPED, f"{collapse.reason}. {_stands(self.folder, self.name)}"
+        if trainer.state.global_step < recipe.steps:
+            return INTERRUPTED, _stands(self.folder, self.name)
+        return DONE, ""
+
+    def _register(self, base: Base) -> str:
+        """Make agents of the base and of all checkpoints that are none yet; return the base's name."""
+        known = self.store.registrations()
+        recipe = self.prepared.recipe
+        anchor = base_agent(base, recipe, known)
+        found = [
+            checkpoint_agent(self.name, recipe, base, anchor.name, one) for one in saved(self.folder)
+        ]
+        if self.leads:
+            for name in register([anchor, *found], self.store):
+                self.progress(f"registered {name}")
+        return anchor.name
+
+
+def _check_anchor(trainer: Any) -> None:
+    """Check that the KL penalty is measured from the weights that the run starts from.
+
+    TRL loads its reference a second time, by name. Weights that are spread over processes are not
+    compared.
+    """
+    if trainer.ref_model is None or trainer.accelerator.num_processes > 1:
+        return
+    own, anchor = (
+        trainer.accelerator.unwrap_model(model).state_dict()
+        for model in (trainer.model, trainer.ref_model)
+    )
+    other = [key for key, tensor in own.items() if not anchor[key].equal(tensor.to(anchor[key].device))]
+    if other:
+        raise UserError(
+            f"the reference of the KL penalty is another model than the one trained: {other[0]} differs"
+        )
+
+
+def _unwritable(error: BaseException, half: list[int]) -> str:
+    """Return in words that something could not be saved; empty where `error` is of another kind.
+
+    `half`: steps of checkpoints that were left half-written. safetensors and torch report a full disk by
+    errors of their own.
+    """
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    writing = isinstance(error, OSError) or type(error).__name__ == "SafetensorError"
+    if not full and not (half and (writing or "PytorchStreamWriter" in str(error))):
+        return ""
+    what = f"the checkpoint of step {half[-1]}" if half else "the run"
+    return f"{what} could not be saved: {str(error).splitlines()[0]}"
+
+
+def _stands(folder: Path, name: str) -> str:
+    last = last_step(folder)
+    step = f"It is saved up to step {last}" if last else "Nothing of it is saved yet"
+    return f"{step}; to go on: arena train --resume {name}"
+
+
+def _silent(line: str) -> None:
+    """Tell nobody."""
