@@ -5,13 +5,13 @@ checkpoint in its multimodal layout loaded as the text class comes out as noise 
 was missing is looked at here, and refused.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from agents.local.tokens import ChatTokens, TemplateError
 from arena.errors import UserError
+from trainers.on_disk import offline
 
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
 """What is downloaded of a model: no second format of the same weights."""
@@ -51,7 +51,6 @@ def located(model: str, revision: str | None) -> Path:
             )
         return folder.resolve()
     from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.constants import HF_HUB_OFFLINE
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
@@ -62,7 +61,7 @@ def located(model: str, revision: str | None) -> Path:
         pass
     called = f"{model} at revision {revision}" if revision else model
     by_hand = f"hf download {model}" + (f" --revision {revision}" if revision else "")
-    if HF_HUB_OFFLINE or os.environ.get("TRANSFORMERS_OFFLINE") in ("1", "true"):
+    if offline():
         raise UserError(
             f"{called} is no folder here, was not downloaded before, and HF_HUB_OFFLINE is set: where "
             f"there is a network, {by_hand}"
