@@ -15,7 +15,8 @@ def build(spec: AgentSpec, connection: Connection | None = None) -> Agent:
     """Return the agent of `spec`, reached over `connection` where it is a language model.
 
     Raises UnplayableError where this release, or this machine, cannot play it: an unknown strategy or
-    version, a plug-in that cannot be loaded or whose source has changed, a missing library.
+    version, a plug-in that cannot be loaded or whose source has changed, weights that are not there or
+    were overwritten, a missing library.
     """
     try:
         match spec.kind:
@@ -31,6 +32,10 @@ def build(spec: AgentSpec, connection: Connection | None = None) -> Agent:
                 from agents.language_model import LanguageModelAgent
 
                 return LanguageModelAgent(spec, connection)
+            case "local":
+                from agents.local.agent import LocalAgent
+
+                return LocalAgent(spec, connection)
     except (ValueError, ImportError) as error:
         raise UnplayableError(str(error)) from error
 

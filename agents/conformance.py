@@ -47,7 +47,7 @@ def check_agent(agent: Agent, slow_s: float = SLOW_S, guard: Guard = nullcontext
     `guard()` is entered around every call of the agent; one that raises stops an agent that hangs.
     """
     found = list(_shape(agent))
-    if found or agent.spec.kind == "model":
+    if found or agent.spec.is_language_model:
         return found
     for brief in _briefs(agent.spec):
         found += _Rehearsal(agent, brief, slow_s, guard).findings()

@@ -14,10 +14,10 @@ from scenarios.scenario import Role
 
 
 def waits(agent: Agent, brief: Brief, limit: float) -> bool:
-    """Return whether the agent's replies are awaited: a model's, and those of a plug-in whose `reply`
-    is a coroutine function, which beginning a match shows (within `limit` seconds)."""
+    """Return whether the agent's replies are awaited: a language model's, and those of a plug-in whose
+    `reply` is a coroutine function, which beginning a match shows (within `limit` seconds)."""
     if agent.spec.kind != "plugin":
-        return agent.spec.kind == "model"
+        return agent.spec.is_language_model
     try:
         with alarm(limit):
             mind = agent.begin(Role.SELLER, brief, Random(0))

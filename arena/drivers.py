@@ -59,7 +59,7 @@ def failure(agent: Agent, error: BaseException) -> Failure:
     if isinstance(error, ProviderError):
         return Failure(Ending.PROVIDER_ERROR, str(error)[:DETAIL_LIMIT])
     late = isinstance(error, (Overrun, TimeoutError))
-    if agent.spec.kind == "model" and late:
+    if agent.spec.is_language_model and late:
         return Failure(Ending.PROVIDER_ERROR, _detail(error))
     if agent.spec.kind != "plugin":
         return Failure(Ending.HARNESS_ERROR, _detail(error))

@@ -29,7 +29,10 @@ class RegistryError(UserError):
 
 
 class Entry(BaseModel):
-    """One agent: exactly one of `scripted`, `model` and `plugin`, and what goes with it."""
+    """One agent: exactly one of `scripted`, `model`, `weights` and `plugin`, and what goes with it.
+
+    Beside `weights`, `model` may say what they are.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -42,8 +45,12 @@ class Entry(BaseModel):
     set: dict[str, Any] = Field(default_factory=dict)
     """Parameters of a strategy or plug-in."""
     model: str | None = None
-    """A LiteLLM model name; the fields from here to `price_out` belong to models only."""
+    """A LiteLLM model name; the fields from here to `price_out` belong to language models only."""
+    weights: str | None = None
+    """Weights on this machine: their folder, or the Hugging Face id of downloaded ones."""
     revision: str | None = None
+    prompt: str | None = None
+    """A prompt version; the newest full one if none is named."""
     temperature: float | None = Field(None, ge=0)
     top_p: float | None = Field(None, gt=0, le=1)
     top_k: int | None = None
@@ -87,21 +94,25 @@ class Entry(BaseModel):
         )
 
     def _check_kind(self) -> None:
-        kinds = [kind for kind in ("scripted", "model", "plugin") if getattr(self, kind) is not None]
-        if len(kinds) != 1:
+        kinds = [kind for kind in _KINDS if getattr(self, kind) is not None]
+        if len(kinds) != 1 and kinds != ["model", "weights"]:
             said = " and ".join(kinds) or "none of them"
-            raise ValueError(f"give exactly one of scripted, model and plugin (given: {said})")
-        if self.model is None:
-            for field in sorted(_MODEL_FIELDS & self.model_fields_set):
-                if getattr(self, field) != type(self).model_fields[field].get_default(
-                    call_default_factory=True
-                ):
-                    raise ValueError(f"{field} is for models only")
+            raise ValueError(f"give exactly one of scripted, model, weights and plugin (given: {said})")
+        if kinds[0] not in ("model", "weights"):
+            self._refuse(_MODEL_FIELDS, "is for models only")
         elif self.set:
             raise ValueError("set is for strategies and plug-ins; a model has sampling settings")
+        if self.weights is not None:
+            self._refuse(_SERVED_FIELDS, "does not go with weights")
         twice = _SAMPLING_FIELDS & self.sampling.keys()
         if twice:
             raise ValueError(f"{min(twice)} has a field of its own; leave it out of sampling")
+
+    def _refuse(self, fields: frozenset[str], why: str) -> None:
+        for field in sorted(fields & self.model_fields_set):
+            default = type(self).model_fields[field].get_default(call_default_factory=True)
+            if getattr(self, field) != default:
+                raise ValueError(f"{field} {why}")
 
     def _spec(self) -> AgentSpec:
         if self.scripted is not None:
@@ -118,10 +129,14 @@ class Entry(BaseModel):
                         "from an environment variable"
                     )
             return plugin_spec(self.plugin, self.set)
+        sampling = {field: getattr(self, field) for field in sorted(_SAMPLING_FIELDS)} | self.sampling
+        if self.weights is not None:
+            from agents.local.agent import spec_of_weights
+
+            return spec_of_weights(self.weights, self.model, sampling, self.prompt)
         from agents.language_model import model_spec
 
-        sampling = {field: getattr(self, field) for field in sorted(_SAMPLING_FIELDS)} | self.sampling
-        return model_spec(self.model or "", sampling, self.structured, self.revision)
+        return model_spec(self.model or "", sampling, self.structured, self.revision, self.prompt)
 
     def _connection(self, name: str) -> Connection:
         if self.api_key_env is not None and not _VARIABLE.fullmatch(self.api_key_env):
@@ -144,18 +159,32 @@ class Entry(BaseModel):
         return Connection(
             api_base=self.api_base,
             api_key_env=self.api_key_env,
+            weights=self._weights(),
             timeout_s=self.timeout,
             input_usd_per_million=self.price_in,
             output_usd_per_million=self.price_out,
         )
 
+    def _weights(self) -> str | None:
+        """Return where the weights are found, from whatever folder a tournament is started in."""
+        if self.weights is None:
+            return None
+        from agents.local.weights import is_id
 
+        return self.weights if is_id(self.weights) else str(Path(self.weights).expanduser().resolve())
+
+
+_KINDS = ("scripted", "model", "weights", "plugin")
 _SAMPLING_FIELDS = {"temperature", "top_p", "top_k", "seed", "max_tokens", "reasoning_effort"}
-_MODEL_FIELDS = {
-    *_SAMPLING_FIELDS,
-    *("revision", "sampling", "structured", "api_base", "api_key_env", "timeout"),
-    *("price_in", "price_out"),
-}
+_SERVED_FIELDS = frozenset(
+    {
+        *("revision", "structured", "api_base", "api_key_env", "timeout", "price_in", "price_out"),
+        *("seed", "reasoning_effort"),
+    }
+)
+"""What only a model that others serve has; of weights here the revision is computed, and every answer
+gets a seed of its own."""
+_MODEL_FIELDS = _SERVED_FIELDS | _SAMPLING_FIELDS | {"sampling", "prompt"}
 
 
 def checked_name(name: str) -> str:

@@ -46,6 +46,10 @@ MORE_TRIES = 3
 """What --retry-voids grants beyond the attempts made so far."""
 PAUSE_AFTER = 5
 """An agent whose provider failed so many matches in a row plays no more in this run."""
+ASKED_AT_ONCE = 16
+"""Matches under way at once where a provider answers: more would run into its limits of rate."""
+BATCHED_AT_ONCE = 64
+"""Where weights on this machine answer: as many as their largest batch has rows."""
 MATCHES_A_WORKER = 300
 """A worker process is started for every so many matches, unless the user says how many."""
 
@@ -56,8 +60,8 @@ class Settings:
 
     workers: int | None = None
     """Processes for scripted pairs; None: as the cores and the number of matches suggest."""
-    concurrency: int = 16
-    """Matches with a language model that are under way at once."""
+    concurrency: int | None = None
+    """Matches with a language model that are under way at once; None: as fits who plays."""
     turn_timeout: float | None = None
     retry_voids: bool = False
 
@@ -124,8 +128,8 @@ class Tournament:
             void=len(unplayed) - len(todo),
             withdrawn=len(withdrawn),
         )
-        waiting = self._waiting_agents()
-        self._waits = {p for p in todo if {p.seller_version, p.buyer_version} & waiting}
+        self._waiting_agents = self._find_waiting()
+        self._waits = {p for p in todo if {p.seller_version, p.buyer_version} & self._waiting_agents}
         self._queue = deque(place for place in todo if place in self._waits)
         quick = [place for place in todo if place not in self._waits]
         self._batches: deque[Batch] = deque(
@@ -144,6 +148,14 @@ class Tournament:
             return self.settings.workers
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return max(1, min(cores or 1, self.quick // MATCHES_A_WORKER))
+
+    @property
+    def concurrency(self) -> int:
+        """Matches with a language model that are under way at once."""
+        if self.settings.concurrency is not None:
+            return self.settings.concurrency
+        kinds = {self._lineup.agents[version].spec.kind for version in self._waiting_agents}
+        return BATCHED_AT_ONCE if kinds == {"local"} else ASKED_AT_ONCE
 
     def freeze(self, reason: str | None = None) -> Frozen:
         """Freeze the design, unless it was before, and log what it changes of earlier ones, with the
@@ -186,12 +198,11 @@ class Tournament:
                 self._take(share, ledger)
             pulse()
         if self._queue and not self._stop.is_set():
-            concurrency = self.settings.concurrency
             asyncio.run(
                 converse(
                     self._table,
                     self._queue,
-                    concurrency,
+                    self.concurrency,
                     self._stop,
                     lambda s: self._take(s, ledger),
                     pulse,
@@ -251,7 +262,8 @@ class Tournament:
             return f"a worker process was killed, most likely because {memory}"
         return f"a worker process ended: {memory}, or a plug-in ends its process ({', '.join(plugins)})"
 
-    def _waiting_agents(self) -> set[str]:
+    def _find_waiting(self) -> set[str]:
+        """Return the versions of agents whose replies are awaited."""
         domain = next(iter(self._lineup.domains.values()))
         told = briefs(domain, draw(domain, Split.EVAL, 0), self._design.rules)[Role.SELLER]
         limit = self.settings.turn_timeout or PLUGIN_TIMEOUT_S

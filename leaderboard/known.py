@@ -94,5 +94,5 @@ def known_kl(design: Design, lineages: Mapping[str, Mapping[str, Any]]) -> dict[
 
 
 def _kind(spec: AgentSpec | None) -> Kind:
-    kinds = {"model": Kind.MODEL, "plugin": Kind.PLUGIN}
+    kinds = {"model": Kind.MODEL, "local": Kind.MODEL, "plugin": Kind.PLUGIN}
     return Kind.SCRIPTED if spec is None else kinds.get(spec.kind, Kind.SCRIPTED)

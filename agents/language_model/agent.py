@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from agents.agent import Brief, Reply, View
-from agents.language_model.prompt import PROMPT_VERSION, Conversation, prompt_hash, versions
+from agents.language_model.prompt import PROMPT_VERSION, Conversation, prompt_hash, templates, versions
 from agents.language_model.provider import api_key, complete
 from agents.language_model.schema import response_format
 from agents.spec import AgentSpec, Connection
@@ -31,11 +31,12 @@ def model_spec(
     sampling: Mapping[str, Any] | None = None,
     structured: bool = False,
     revision: str | None = None,
+    prompt_version: str | None = None,
 ) -> AgentSpec:
-    """Return the identity of a language model that plays with the newest prompt.
+    """Return the identity of a language model that plays with a prompt (None: the newest full one).
 
     `model` is a LiteLLM name, such as ``anthropic/claude-sonnet-5``. Settings that are None are unset;
-    0 is a setting. Raises ValueError for a setting that does not exist or an empty name.
+    0 is a setting. Raises ValueError for a setting or a prompt that does not exist or an empty name.
     """
     if not model.strip():
         raise ValueError("give the model's LiteLLM name, such as anthropic/claude-sonnet-5")
@@ -43,11 +44,13 @@ def model_spec(
     if unknown := sorted(given.keys() - SAMPLING):
         known = ", ".join(sorted(SAMPLING))
         raise ValueError(f"unknown sampling setting {unknown[0]!r}; known are {known}")
+    prompt = prompt_version or PROMPT_VERSION
+    templates(prompt)
     return AgentSpec(
         kind="model",
         model=model.strip(),
         revision=revision,
-        prompt_version=PROMPT_VERSION,
+        prompt_version=prompt,
         sampling={"max_tokens": MAX_TOKENS, **given},
         structured=structured or None,
     )

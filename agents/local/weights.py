@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from scenarios.canonical import digest
 
@@ -27,6 +28,23 @@ INSTALL = "pip install 'bargaining-arena[train]'"
 
 class WeightsError(ValueError):
     """Weights that are not there, not whole, or not those that were asked for; says what to do."""
+
+
+class Weights(NamedTuple):
+    """Weights on this machine: where they lie, and the hash that they must have."""
+
+    folder: Path
+    revision: str
+
+
+def check(weights: Weights) -> None:
+    """Raise WeightsError unless the weights are there and are those that are meant."""
+    found = weights_hash(weights.folder)
+    if found != weights.revision:
+        raise WeightsError(
+            f"{weights.folder} now holds other weights ({found}) than were registered "
+            f"({weights.revision}): they were overwritten; put the old ones back, or register the new"
+        )
 
 
 def weights_hash(folder: str | Path) -> str:

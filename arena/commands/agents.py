@@ -50,7 +50,7 @@ def agent_json(agent: "Registration") -> dict[str, Any]:
 
 def what(spec: "AgentSpec") -> str:
     """Return what an agent is, in a few words."""
-    settings = spec.sampling if spec.kind == "model" else spec.parameters
+    settings = spec.sampling if spec.is_language_model else spec.parameters
     shown = ", ".join(f"{key} {value}" for key, value in settings.items())
     thing = spec.model or spec.strategy or spec.target or spec.kind
     return f"{thing} ({shown})" if shown else thing

@@ -82,7 +82,7 @@ def _buyers(names: str | None, db: str | None, domains: "Sequence[Domain]") -> "
     found = {}
     for name in PANEL_BUYERS if names is None else split_names(names) or ():
         agent = named_agent(name, db)
-        if agent.spec.kind == "model":
+        if agent.spec.is_language_model:
             raise UserError(f"{name} is a language model; the audit plays scripted agents and plug-ins")
         if refused := next((why for domain in domains if (why := refusal(agent.spec, domain))), None):
             raise UserError(refused)

@@ -34,7 +34,7 @@ def show(
     from agents.language_model.prompt import first_messages
 
     spec = _spec(agent, db)
-    if spec.kind != "model":
+    if not spec.is_language_model:
         raise UserError(f"{agent} is not a language model, so it gets no prompt")
     brief = _brief(scenario, role, turns)
     messages = first_messages(brief, spec.prompt_version)

@@ -29,6 +29,9 @@ Parameters = Annotated[
 ]
 Scripted = Annotated[str | None, _option(KINDS, "A scripted strategy: arena agents lists them.", "NAME")]
 Model = Annotated[str | None, _option(KINDS, "A LiteLLM model, such as anthropic/claude-sonnet-5.")]
+Weights = Annotated[
+    str | None, _option(KINDS, "Weights on this machine; --model may say what.", "FOLDER_OR_ID")
+]
 Plugin = Annotated[str | None, _option(KINDS, "Your own agent.", "MODULE:OBJECT")]
 File = Annotated[str | None, _option(KINDS, "Many agents: a YAML file with a list `agents`.", "PATH")]
 ApiBase = Annotated[str | None, _option(MODELS, "The address of its server.", "URL")]
@@ -44,6 +47,7 @@ Effort = Annotated[str | None, _option(MODELS, "Of a thinking model: low, medium
 Sampling = Annotated[Pairs, _option(MODELS, "Any other sampling setting.", "KEY=VALUE")]
 Structured = Annotated[bool, _option(MODELS, "Constrain answers by a JSON schema.")]
 Revision = Annotated[str | None, _option(MODELS, "Revision or hash of its weights.")]
+Prompt = Annotated[str | None, _option(MODELS, "Prompt version. [default: the newest full one]")]
 Timeout = Annotated[float | None, _option(MODELS, "Seconds that one call may take.")]
 PriceIn = Annotated[float | None, _option(MODELS, "US dollars a million tokens in.")]
 PriceOut = Annotated[float | None, _option(MODELS, "US dollars a million tokens out.")]
@@ -56,6 +60,7 @@ def register(
     name: Name = None,
     scripted: Scripted = None,
     model: Model = None,
+    weights: Weights = None,
     plugin: Plugin = None,
     file: File = None,
     role: Role = "both",
@@ -71,6 +76,7 @@ def register(
     sampling: Sampling = None,
     structured: Structured = False,
     revision: Revision = None,
+    prompt: Prompt = None,
     timeout: Timeout = None,
     price_in: PriceIn = None,
     price_out: PriceOut = None,

@@ -1,0 +1,205 @@
+"""Engines: they gather the waiting turns of many matches, and answer them in batches.
+
+A tournament of a base and its checkpoints interleaves their matches, and not all of their weights fit
+into memory at once. So a model that is in memory is asked as long as any match waits for it, and the
+next one is loaded after that; nobody waits for longer than PATIENCE_S while others are served.
+"""
+
+import asyncio
+import os
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, NamedTuple, TypeVar
+
+from agents.agent import ProviderError
+from agents.local.dialogue import Ids
+from agents.local.request import Backend, Request
+from agents.local.weights import Weights, check
+
+BACKEND = "ARENA_LOCAL_BACKEND"
+"""The environment variable that chooses what runs the weights: vllm or transformers."""
+MODELS = "ARENA_LOCAL_MODELS"
+"""The environment variable with the number of models to keep in memory."""
+FEWEST = 2
+"""Kept in memory where it is not set: a match between two local models needs both on every turn."""
+PATIENCE_S = 60.0
+_QUIET = 3
+"""Rounds of the event loop without a new request, after which nothing else is about to ask."""
+
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+
+class _Waiting(NamedTuple):
+    request: Request
+    answer: "asyncio.Future[tuple[Ids, Mapping[str, Any]]]"
+    since: float
+
+
+class Engines:
+    """The models in memory, and the turns that wait for them."""
+
+    def __init__(self, load: Callable[[Weights], Backend], most: int = FEWEST) -> None:
+        """`load` brings weights into memory; at most `most` are kept there."""
+        self._load, self.most = load, most
+        self._loaded: OrderedDict[Weights, Backend] = OrderedDict()  # least recently used first
+        self._waiting: dict[Weights, deque[_Waiting]] = {}
+        self._running: dict[asyncio.Task[None], Weights] = {}
+        self._serving: asyncio.Task[None] | None = None
+        self._arrived = asyncio.Event()
+        self._threads = ThreadPoolExecutor(256, thread_name_prefix="local-model")
+
+    async def answer(self, weights: Weights, request: Request) -> tuple[Ids, Mapping[str, Any]]:
+        """Return what the model sampled, and the receipt of what it ran on.
+
+        Raises ProviderError where the weights cannot be loaded or run.
+        """
+        loop = asyncio.get_running_loop()
+        if self._serving is None or self._serving.done() or self._serving.get_loop() is not loop:
+            self._waiting, self._running, self._arrived = {}, {}, asyncio.Event()
+            self._serving = loop.create_task(self._serve())
+        waiting = _Waiting(request, loop.create_future(), loop.time())
+        self._waiting.setdefault(weights, deque()).append(waiting)
+        self._arrived.set()
+        return await waiting.answer
+
+    async def _serve(self) -> None:
+        """Answer until nobody waits."""
+        try:
+            while True:
+                await self._settled()
+                weights = self._next()
+                if weights is not None and self._free(weights):
+                    self._begin(weights)
+                elif self._running:
+                    await self._something_happens()
+                else:
+                    return
+        except asyncio.CancelledError:
+            for weights in [*self._running.values()]:  # the run is over: do not hold up its end
+                self._unload(weights)
+            raise
+
+    async def _settled(self) -> None:
+        """Let every match that can go on do so, until all of them wait."""
+        quiet = 0
+        while quiet < _QUIET:
+            self._arrived.clear()
+            await asyncio.sleep(0)
+            quiet = 0 if self._arrived.is_set() else quiet + 1
+
+    async def _something_happens(self) -> None:
+        arrival = asyncio.ensure_future(self._arrived.wait())
+        await asyncio.wait({*self._running, arrival}, return_when=asyncio.FIRST_COMPLETED)
+        arrival.cancel()
+
+    def _next(self) -> Weights | None:
+        """Return whose turn it is: weights in memory first, but for one that waits too long."""
+        first = {}
+        for weights, queue in self._waiting.items():
+            while queue and queue[0].answer.done():  # given up: a turn's timeout, the end of a run
+                queue.popleft()
+            if queue:
+                first[weights] = queue[0].since
+        if not first:
+            return None
+        longest = min(first, key=lambda weights: first[weights])
+        if asyncio.get_running_loop().time() - first[longest] > PATIENCE_S:
+            return longest
+        ready = [weights for weights in first if self._free(weights) and weights in self._loaded]
+        return min(ready or first, key=lambda weights: first[weights])
+
+    def _free(self, weights: Weights) -> bool:
+        """Return whether a call may begin. Loading waits until nothing runs: it may need the memory."""
+        backend = self._loaded.get(weights)
+        if backend is None:
+            return not self._running
+        return [*self._running.values()].count(weights) < backend.calls
+
+    def _begin(self, weights: Weights) -> None:
+        backend, queue = self._loaded.get(weights), self._waiting[weights]
+        if backend is None:
+            work = self._load_for(weights, queue)
+        else:
+            self._loaded.move_to_end(weights)
+            work = self._call(backend, [queue.popleft() for _ in range(min(backend.rows, len(queue)))])
+        task = asyncio.ensure_future(work)
+        self._running[task] = weights
+        running = self._running
+        task.add_done_callback(lambda done: running.pop(done))
+
+    async def _load_for(self, weights: Weights, queue: deque[_Waiting]) -> None:
+        try:
+            await self._in_thread(self._bring, weights)
+        except Exception as error:
+            words = f"{weights.folder} cannot be loaded: {error}"
+            _fail([queue.popleft() for _ in range(len(queue))], ProviderError(words, permanent=True))
+
+    async def _call(self, backend: Backend, batch: Sequence[_Waiting]) -> None:
+        try:
+            answers = await self._in_thread(backend.answer, [waiting.request for waiting in batch])
+        except Exception as error:
+            _fail(batch, error)
+            return
+        for waiting, ids in zip(batch, answers, strict=True):
+            if not waiting.answer.done():
+                waiting.answer.set_result((ids, backend.receipt))
+
+    async def _in_thread(self, work: Callable[[_In], _Out], given: _In) -> _Out:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, given)
+
+    def _bring(self, weights: Weights) -> None:
+        """Bring weights into memory, in place of those that were used least recently."""
+        check(weights)
+        while len(self._loaded) >= self.most:
+            self._unload(next(iter(self._loaded)))
+        self._loaded[weights] = self._load(weights)
+
+    def _unload(self, weights: Weights) -> None:
+        if (backend := self._loaded.pop(weights, None)) is not None:
+            backend.close()
+
+
+def _fail(batch: Sequence[_Waiting], error: Exception) -> None:
+    for waiting in batch:
+        if not waiting.answer.done():
+            waiting.answer.set_exception(error)
+
+
+@cache
+def engines() -> Engines:
+    """Return the engines of this process. Raises ValueError for a number of models that is none."""
+    given = os.environ.get(MODELS, str(FEWEST))
+    if not given.isdecimal() or int(given) < 1:
+        raise ValueError(f"{MODELS} is the number of models to keep in memory, not {given!r}")
+    return Engines(_backend, int(given))
+
+
+def _backend(weights: Weights) -> Backend:
+    """Bring weights into memory with vLLM or with transformers."""
+    if chosen_backend() == "vllm":
+        from agents.local.with_vllm import Served
+
+        return Served(weights, engines().most)
+    from agents.local.with_transformers import Loaded
+
+    return Loaded(weights)
+
+
+def chosen_backend() -> str:
+    """Return "vllm" or "transformers": what the environment asks for, else vLLM where it is installed
+    and there is a GPU. Raises ValueError where the environment asks for something else."""
+    asked = os.environ.get(BACKEND)
+    if asked in ("vllm", "transformers"):
+        return asked
+    if asked:
+        raise ValueError(f"{BACKEND} is vllm or transformers, not {asked!r}")
+    if find_spec("vllm") is None:
+        return "transformers"
+    import torch
+
+    return "vllm" if torch.cuda.is_available() else "transformers"
