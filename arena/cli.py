@@ -28,6 +28,7 @@ from arena.commands.show import show
 from arena.commands.simulate import simulate
 from arena.commands.splits import splits
 from arena.commands.standings import standings
+from arena.commands.train import train
 from arena.commands.value import value
 from arena.commands.withdraw import withdraw
 from arena.errors import UserError
@@ -91,6 +92,7 @@ app.command(rich_help_panel=TOURNAMENTS)(power)
 app.command(rich_help_panel=TOURNAMENTS)(simulate)
 app.command(rich_help_panel=TOURNAMENTS)(designs)
 app.add_typer(design_app, name="design", rich_help_panel=TOURNAMENTS)
+app.command(rich_help_panel=TRAINING)(train)
 app.add_typer(runs_app, name="runs", rich_help_panel=TRAINING)
 app.command("evaluate", rich_help_panel=TRAINING)(evaluate_run)
 app.command(rich_help_panel=RECORD)(standings)
@@ -105,3 +107,6 @@ app.command(rich_help_panel=RECORD)(matches)
 app.command(rich_help_panel=RECORD)(show)
 app.add_typer(scenarios_app, rich_help_panel=GROUND)
 app.add_typer(prompt_app, rich_help_panel=GROUND)
+
+if __name__ == "__main__":
+    app()  # launchers of several processes name a module

@@ -1,0 +1,126 @@
+"""What `arena train` says: the plan, what is missing, and how the run ended."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from arena.printable import plain
+from leaderboard.wording import counted, database_option
+
+if TYPE_CHECKING:
+    from trainers.memory import Memory
+    from trainers.plan import Plan
+    from trainers.run import Finished
+    from trainers.work import Work
+
+
+def plan_lines(plan: "Plan", name: str) -> Iterator[str]:
+    """Yield a plan, its sections in the order in which one asks."""
+    from trainers.launch import shown
+
+    recipe = plan.prepared.recipe
+    yield f"Run {plain(name)}, recipe {recipe.hash}"
+    yield from _model(plan)
+    for sentence in plan.prepared.ours:
+        yield f"  {plain(sentence)}"
+    yield from _machine(plan)
+    yield from _work(plan.work, recipe.steps)
+    for warning in plan.prepared.warnings:
+        yield f"  note: {plain(warning)}"
+    yield "To start it:"
+    for command in plan.commands:
+        yield f"  {plain(shown(command))}"
+
+
+def missing_lines(plan: "Plan") -> Iterator[str]:
+    """Yield what stands in the way of starting here; nothing where nothing does."""
+    if plan.missing:
+        yield "Missing here:"
+    for sentence in plan.missing:
+        yield f"  - {plain(sentence)}"
+
+
+def closing_lines(finished: "Finished", name: str, steps: int, db: str | None) -> Iterator[str]:
+    """Yield how a run ended, and what to do next."""
+    said = {"done": "done", "stopped": "stopped early", "interrupted": "interrupted"}
+    status = said.get(finished.status, finished.status)
+    yield f"{plain(name)}: {status} at step {finished.step} of {steps}"
+    if finished.why:
+        yield f"  {plain(finished.why)}"
+    if finished.checkpoints:
+        saved = ", ".join(map(plain, finished.checkpoints))
+        yield f"  checkpoints of base {plain(finished.base)}: {saved}"
+    at = database_option(db)
+    yield f"Its curves: arena runs show {plain(name)}{at}"
+    if finished.checkpoints:
+        yield f"What it gained: arena evaluate {plain(name)} --design FILE{at}"
+
+
+def _model(plan: "Plan") -> Iterator[str]:
+    from trainers.sizes import FREEZE
+
+    size, recipe = plan.size, plan.prepared.recipe
+    at = f" at {recipe.revision}" if recipe.revision else ""
+    if size is None:
+        yield f"  model:   {plain(recipe.model)}{at}; not on this machine, so its size is not known"
+        return
+    where = "made here, once" if size.made_here else size.model_class
+    yield f"  model:   {plain(recipe.model)}{at} ({where}), {size.family}"
+    yield (
+        f"           {amount(size.trainable_params)} parameters trained of {amount(size.total_params)} "
+        f"({amount(size.effective_params)} effective); frozen: {FREEZE}"
+    )
+
+
+def _machine(plan: "Plan") -> Iterator[str]:
+    layout, machine = plan.layout, plan.machine
+    found = ", ".join(plain(f"{gpu.name} of {gpu.gb:.0f} GB") for gpu in plan.gpus)
+    if machine.cpu:
+        yield f"  machine: this CPU; GPUs found: {found or 'none'}"
+    else:
+        server = f" and {layout.servers} for a vLLM server" if layout.servers else ""
+        yield (
+            f"  machine: {counted(layout.needed, 'GPU')} of {layout.gb:.0f} GB needed to train{server}; "
+            f"found: {found or 'none'}"
+        )
+    processes = "1 process" if layout.processes == 1 else f"{layout.processes} processes"
+    micro = counted(machine.micro_batch, "dialogue") if machine.micro_batch else "all dialogues"
+    yield (f"           {processes}, {micro} dialogues at a time on each; vLLM {machine.vllm}")
+    if plan.memory is not None:
+        yield f"  memory:  {_parts(plan.memory)} for dialogues of {layout.tokens:,} tokens"
+
+
+def _parts(memory: "Memory") -> str:
+    parts = memory.to_json()
+    total = parts.pop("total")
+    each = ", ".join(f"{part} {gb:.3g}" for part, gb in parts.items() if gb)
+    return f"{total:.3g} GB each: {each}"
+
+
+def _work(work: "Work", steps: int) -> Iterator[str]:
+    flops = "FLOPs not known" if math.isnan(work.flops) else f"{work.flops:.2g} training FLOPs"
+    yield (
+        f"  work:    {counted(work.dialogues, 'dialogue')} in {counted(steps, 'step')}, about "
+        f"{work.talk.tokens:,.0f} tokens each: {amount(work.tokens)} tokens, of them the seller's "
+        f"{amount(work.seller_tokens)}; {flops}"
+    )
+    yield (
+        "           (6 N a token learned from, 2 N a token sampled, prefilled or scored; N effective "
+        "parameters; lengths are assumed)"
+    )
+    for bill in work.bills:
+        price = "at an unknown price" if bill.usd is None else f"${bill.usd:,.2f}"
+        yield (
+            f"  money:   {plain(bill.name)}: {bill.calls:,.0f} calls, {amount(bill.tokens_in)} tokens "
+            f"in, {amount(bill.tokens_out)} out: {price}"
+        )
+    if not work.bills:
+        yield "  money:   none: no buyer is a language model"
+
+
+def amount(value: float) -> str:
+    """Return a large number in three digits: 4.63B, 38.6M."""
+    for limit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:.3g}{letter}"
+    return f"{value:.3g}"
