@@ -13,7 +13,7 @@ from leaderboard.training import Points, Steps, points
 
 POINTS = 2_000
 """Points of a curve that are drawn; a longer run is thinned evenly, its first and last step kept."""
-_HEIGHT = 190
+_HEIGHT, _LEGEND = 170, 40
 
 
 def curve(
@@ -40,7 +40,7 @@ def buyers(steps: Steps, metrics: Sequence[str]) -> alt.LayerChart | alt.FacetCh
     lines = {name: points(steps, metric) for name, metric in names.items()}
     colours = {name: palette.colour(place) for place, name in enumerate(names)}
     layers = _lines("buyer", lines, colours, "share of the dialogues", share=True, legend=True)
-    return alt.layer(*layers).properties(height=_HEIGHT)
+    return alt.layer(*layers).properties(height=_HEIGHT + _LEGEND)
 
 
 def colour(place: int) -> str:
@@ -65,12 +65,12 @@ def _lines(
     frame = pd.DataFrame(rows, columns=[kind, "step", "value"])
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     base = alt.Chart(frame).encode(
-        x=alt.X("step:Q", title="step", axis=alt.Axis(tickMinStep=1)),
+        x=alt.X("step:Q", title=None, axis=alt.Axis(tickMinStep=1)),
         y=alt.Y(
             "value:Q",
             title=None,
             scale=alt.Scale(zero=False),
-            axis=alt.Axis(format="%") if share else alt.Axis(),
+            axis=alt.Axis(format="~%" if share else ",.4~r"),
         ),
         color=alt.Color(
             f"{kind}:N", scale=scale, legend=alt.Legend(title=None, orient="top") if legend else None
@@ -78,7 +78,7 @@ def _lines(
         tooltip=[
             kind,
             alt.Tooltip("step:Q", format=","),
-            alt.Tooltip("value:Q", title=title, format=".1%" if share else ".4~g"),
+            alt.Tooltip("value:Q", title=title, format=".1%" if share else ",.4~r"),
         ],
     )
     layers: list[Any] = [base.mark_line(strokeWidth=1.8), base.mark_point(size=60, opacity=0)]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 import streamlit as st
@@ -62,7 +63,7 @@ def _facts(run: TrainingRun, steps: training.Steps, place: int, several: bool) -
     colour = curves.colour(place)
     sample = f'<span style="color:{colour}">▬</span> ' if several else ""
     return (
-        f"<div>{sample}<b>{markup.text(run.name)}</b> · {_status(run.status)} "
+        f"<div>{sample}<b>{markup.text(run.name)}</b> · {_status(run.status)}<br>"
         f'<span class="ba-soft">{markup.text(" · ".join(_said(run, steps)))}</span></div>'
     )
 
@@ -99,6 +100,8 @@ def _curves(
     marks = {}
     if len(found) == 1:
         marks = {step: wording.visible(agent.name) for saved in found.values() for step, agent in saved}
+    dashed = "; a dashed line is a checkpoint" if marks else ""
+    st.caption(f"Against the step{dashed}. A single step is noisy: read the trend.")
     _grid(shown.first, steps, marks)
     if shown.buyers:
         _buyers(steps, shown.buyers)
@@ -160,8 +163,14 @@ def _checkpoints(
             "registered with the run and the step in its lineage."
         )
         return
-    headings = [markup.heading(label) for label in ("run", "checkpoint", "base", "boards")]
-    headings.insert(1, markup.heading("step", number=True))
+    headings = [
+        markup.heading("run"),
+        markup.heading("step", number=True),
+        markup.heading("checkpoint"),
+        markup.heading("base"),
+        markup.heading("KL", "from its base when it was saved", number=True),
+        markup.heading("boards"),
+    ]
     shown = []
     for run, step, agent in rows:
         links = [
@@ -174,9 +183,11 @@ def _checkpoints(
             f"<tr>{markup.cell(markup.text(run))}{markup.cell(f'{step:,}', number=True)}"
             f'<td class="name">{markup.text(agent.full_name)}{gone if agent.withdrawn_at else ""}</td>'
             f"{markup.cell(markup.text(agent.profile.base or NONE))}"
-            f"{markup.cell('<br>'.join(links) or _unplayed(agent))}</tr>"
+            f"{markup.cell(_kl(agent), number=True)}"
+            f"{markup.cell('<br>'.join(links) or 'on none yet')}</tr>"
         )
     st.html(markup.table(headings, shown))
+    _how_to_play(list(found), designs)
     download("the checkpoints", [_row(*row, designs) for row in rows], "checkpoints")
 
 
@@ -184,10 +195,18 @@ def _matches_link(design: str, agent: Registration) -> str:
     return markup.link("matches", "matches", design=design, seller=agent.spec.version)
 
 
-def _unplayed(agent: Registration) -> str:
+def _kl(agent: Registration) -> str:
+    kl = agent.profile.lineage.get("kl")
+    return worded("kl", kl) if isinstance(kl, int | float) else NONE
+
+
+def _how_to_play(runs: Sequence[str], designs: Sequence[StoredDesign]) -> None:
+    """Say by which command the checkpoints play with their base."""
     at = wording.database_option(common.database())
-    command = f"arena run-tournament --sellers {agent.name}{at}"
-    return f"on none yet; to play it: <code>{markup.text(command)}</code>"
+    design = designs[0].design.hash if designs else "DESIGN"
+    commands = [f"arena evaluate {quote(run)} --design {design}{at}" for run in runs]
+    shown = "<br>".join(f"<code>{markup.text(command)}</code>" for command in commands)
+    st.html(f'<div class="ba-note">To play them and their base on the same cells:<br>{shown}</div>')
 
 
 def _row(run: str, step: int, agent: Registration, designs: list[StoredDesign]) -> dict[str, Any]:
@@ -197,6 +216,7 @@ def _row(run: str, step: int, agent: Registration, designs: list[StoredDesign]) 
         "agent": agent.full_name,
         "base": agent.profile.base,
         "params": agent.profile.params,
+        "kl": agent.profile.lineage.get("kl"),
         "withdrawn": agent.withdrawn_reason,
         "designs": [key for key, _ in training.boards(agent.spec.version, designs)],
     }
