@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.agent import Reply, Usage, View
-from agents.language_model.prompt import Conversation
+from agents.agent import Reply, View
+from agents.local.dialogue import Dialogue, overrun
 from agents.local.tokens import ChatTokens
 from arena.lockstep import Seat, run_lockstep
 from arena.play import Failure, Outcome
@@ -64,12 +64,12 @@ class Learner:
     def __init__(
         self, episodes: Sequence[Episode], chat: ChatTokens, recipe: Recipe, generate: Generate
     ) -> None:
-        self._episodes, self._chat, self._recipe, self._generate = episodes, chat, recipe, generate
-        self._talks = [
-            Conversation(episode.cell.told[Role.SELLER], recipe.prompt_version) for episode in episodes
+        room = recipe.context_tokens - recipe.answer_tokens
+        self._episodes, self._generate = episodes, generate
+        self._dialogues = [
+            Dialogue(episode.cell.told[Role.SELLER], recipe.prompt_version, chat, room)
+            for episode in episodes
         ]
-        self._last: list[Ids] = [[] for _ in episodes]
-        self._full: set[int] = set()
 
     def answer(self, views: Mapping[int, View]) -> dict[int, Reply | Failure]:
         """Return the replies to the waiting views: one batch of generation, even where it is empty.
@@ -77,43 +77,26 @@ class Learner:
         A dialogue that has no room left for another answer is not generated for any more: that is the
         seller's own overrun of its context, and what it would have been told is not in its ids.
         """
-        replies: dict[int, Reply | Failure] = {}
-        waiting: dict[int, Ids] = {}
-        for place, view in views.items():
-            if (ids := self._ids(place, view)) is None:
-                replies[place] = Reply(text="", fault="context_overrun")
-            else:
-                waiting[place] = ids
-        sampled, logprobs = self._generate(list(waiting.values()))
+        waiting = [place for place, view in views.items() if self._told(place, view)]
+        replies: dict[int, Reply | Failure] = {place: overrun() for place in views}
+        sampled, logprobs = self._generate([self._dialogues[place].ids for place in waiting])
         for order, place in enumerate(waiting):
             ids = sampled[order]
             self._episodes[place].sampled(ids, logprobs[order] if logprobs is not None else None)
-            self._last[place] = ids
-            replies[place] = self._reply(place, ids, len(waiting[place]))
+            replies[place] = self._dialogues[place].answered(ids)
         return replies
 
-    def _ids(self, place: int, view: View) -> Ids | None:
-        """Return all ids of a dialogue up to its next answer, and keep those that are new; None where
-        an answer does not fit any more."""
-        messages = self._talks[place].ask(view)
+    def _told(self, place: int, view: View) -> bool:
+        """Tell a dialogue the view's turn; return whether an answer still fits."""
+        new = self._dialogues[place].ask(view)
+        if new is None:
+            return False
         episode = self._episodes[place]
-        if not episode.prompt_ids:
-            episode.prompt_ids = self._chat.first(messages)
-            new: Ids = []
+        if episode.prompt_ids:
+            episode.spliced(new)
         else:
-            new = self._chat.then(self._last[place], messages[-1]["content"])
-        ids = [*episode.prompt_ids, *episode.completion_ids, *new]
-        if place in self._full or len(ids) > self._recipe.context_tokens - self._recipe.answer_tokens:
-            self._full.add(place)
-            return None
-        episode.spliced(new)
-        return ids
-
-    def _reply(self, place: int, ids: Ids, asked: int) -> Reply:
-        text = self._chat.text(ids)
-        self._talks[place].answered(text)
-        fault = None if self._chat.ended(ids) else "cut_off"
-        return Reply(text=text, fault=fault, usage=Usage(asked, len(ids)))
+            episode.prompt_ids = new
+        return True
 
 
 def roll_out(
