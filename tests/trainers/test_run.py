@@ -1,0 +1,226 @@
+"""A real run of four short steps: what it keeps, what becomes of its checkpoints, how it goes on."""
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.local.weights import weights_hash
+from agents.scripted import spec_of
+from agents.spec import Connection, Profile
+from arena.errors import UserError
+from arena.store import Registration, Store
+from tests.trainers import watched
+from tests.trainers.small_run import CPU, prepared_for, recipe_for, tiny_base
+from tests.trainers.watched import Run
+from trainers.run import DONE, INTERRUPTED, Finished, train
+from trainers.run_folder import locked, resumed
+
+__all__ = ["tiny_base"]
+STEPS = 3
+
+
+@pytest.fixture(scope="module")
+def ended(tiny_base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Finished]:
+    """A run that nothing disturbed, and how it ended."""
+    out = tmp_path_factory.mktemp("runs")
+    finished = watched.run(out, "whole", prepared_for(recipe_for(tiny_base, steps=STEPS, save_steps=5)))
+    return Run(out, "whole"), finished
+
+
+@pytest.fixture(scope="module")
+def whole(ended: tuple[Run, Finished]) -> Run:
+    """A run that nothing disturbed."""
+    return ended[0]
+
+
+def interrupt_after(step: int) -> Callable[[str], None]:
+    """Return a listener that presses Ctrl-C when it hears that a step is over."""
+
+    def heard(line: str) -> None:
+        if line.startswith(f"step {step} "):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return heard
+
+
+def test_a_run_ends_and_says_what_it_made(ended: tuple[Run, Finished], tiny_base: Path) -> None:
+    whole, finished = ended
+    assert finished == Finished(DONE, "", STEPS, ["whole-3"], tiny_base.name)
+    assert whole.record.status == DONE
+    assert whole.record.ended_at is not None
+    assert whole.record.recipe == json.loads((whole.folder / "recipe.json").read_text())
+
+
+def test_every_step_is_stored_with_all_that_is_watched(whole: Run) -> None:
+    assert [step for step, _ in whole.steps] == [1, 2, 3]
+    for _, values in whole.steps:
+        assert {"reward", "kl", "entropy", "fault_rate", "zero_variance_share"} <= values.keys()
+        assert {"deal_rate", "leak_rate", "opener_concentration", "grad_norm"} <= values.keys()
+        assert {"clip_ratio/region_mean", "completions/mean_length", "learning_rate"} <= values.keys()
+        assert {"buyer/linear", "buyer/boulware"} & values.keys()
+        assert values["seconds"] > 0
+        assert isnan(values["reward"]) or 0 <= values["reward"] <= 1
+    tokens = [values["dialogue_tokens"] for _, values in whole.steps]
+    assert [values["num_tokens"] for _, values in whole.steps] == [
+        sum(tokens[: place + 1]) for place in range(STEPS)
+    ]
+    assert whole.steps[0][1]["kl"] == 0
+    assert whole.steps[-1][1]["kl"] > 0
+
+
+def test_cells_are_taken_in_order_and_a_group_shares_one(whole: Run) -> None:
+    played = [number for line in whole.trace() for number in line["cells"]]
+    assert played == [cell for cell in range(STEPS * 2) for _ in range(4)]
+
+
+def test_a_checkpoint_is_an_agent_with_its_lineage(whole: Run, tiny_base: Path) -> None:
+    base, last = whole.agents
+    assert (base.name, last.name) == (tiny_base.name, "whole-3")
+    for agent in whole.agents:
+        assert agent.spec.kind == "local"
+        assert agent.role == "seller"
+        assert agent.spec.prompt_version == "brief1"
+        assert agent.spec.sampling == {"temperature": 1.0, "max_tokens": 48}
+        assert agent.spec.revision == weights_hash(agent.connection.weights or "")
+        assert agent.profile.family == "gemma"
+    assert base.connection.weights == str(tiny_base)
+    assert last.connection.weights == str(whole.folder / "checkpoint-3")
+    assert last.profile.base == base.name
+    lineage = last.profile.lineage
+    assert (lineage["run"], lineage["step"], lineage["steps"]) == ("whole", STEPS, STEPS)
+    assert lineage["base_weights"] == base.spec.revision == weights_hash(tiny_base)
+    assert lineage["weights"] == last.spec.revision != base.spec.revision
+    assert lineage["architecture"] == "E-series"
+    assert (lineage["learning_rate"], lineage["seed"], lineage["beta"]) == (1e-3, 0, 0.05)
+    assert (lineage["group_size"], lineage["groups_per_step"]) == (4, 2)
+    assert (lineage["buyers"], lineage["domains"]) == (["linear", "boulware"], ["lamps", "chairs"])
+    assert lineage["kl"] == whole.steps[-1][1]["kl"]
+    assert lineage["tokens"] == whole.steps[-1][1]["num_tokens"]
+    # 6 N a token learned from, 2 N sampled and 2 N scored by the reference.
+    assert lineage["flops"] == pytest.approx(10 * last.profile.params * lineage["tokens"])
+    assert lineage["code"]["trl"].startswith("1.")
+
+
+def test_parameters_are_counted_without_embeddings_of_each_layer(whole: Run, tiny_base: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(tiny_base)
+    counted = {name: p.numel() for name, p in model.named_parameters()}
+    (table,) = [n for name, n in counted.items() if "embed_tokens_per_layer" in name]
+    assert whole.agents[0].profile.params == pytest.approx(sum(counted.values()) - table, rel=1e-3)
+
+
+def test_ctrl_c_saves_at_the_end_of_a_step_and_the_run_goes_on_as_if_nothing_was(
+    whole: Run, tmp_path: Path
+) -> None:
+    prepared = prepared_for(resumed(whole.folder).recipe)
+    heard = signal.getsignal(signal.SIGINT)
+    stopped = watched.run(tmp_path, "whole", prepared, interrupt_after(1))
+    assert signal.getsignal(signal.SIGINT) is heard
+    assert (stopped.status, stopped.step) == (INTERRUPTED, 2)
+    assert stopped.why == "It is saved up to step 2; to go on: arena train --resume whole"
+    assert Run(tmp_path, "whole").record.status == INTERRUPTED
+    finished = watched.run(tmp_path, "whole")
+    again = Run(tmp_path, "whole")
+    assert finished.status == again.record.status == DONE
+    assert finished.checkpoints == ["whole-2", "whole-3"]
+    assert again.trace() == whole.trace()
+    assert again.measured() == whole.measured()
+    assert [agent.name for agent in again.agents] == [finished.base, "whole-2", "whole-3"]
+    assert again.agent("whole-3").spec == whole.agent("whole-3").spec
+    assert again.agent("whole-3").profile == whole.agent("whole-3").profile
+    early, last = (again.agent(name).profile.lineage for name in finished.checkpoints)
+    assert early["tokens"] == whole.steps[1][1]["num_tokens"] < last["tokens"]
+    assert early["kl"] == whole.steps[1][1]["kl"] != last["kl"]
+
+
+def test_a_run_that_is_done_is_done(whole: Run) -> None:
+    finished = watched.run(whole.out, "whole")
+    again = Run(whole.out, "whole")
+    assert (finished.status, finished.step, again.record.status) == (DONE, STEPS, DONE)
+    assert again.agents == whole.agents
+    assert again.trace() == whole.trace()
+
+
+def started(out: Path, prepared: Any, name: str, *, resume: bool = False) -> Finished:
+    with Store.open(str(out / watched.DATABASE)) as store:
+        return train(
+            prepared, CPU, out / name, store, name=name, resume=resume, progress=lambda line: None
+        )
+
+
+def test_an_existing_run_is_not_begun_again(whole: Run) -> None:
+    with pytest.raises(UserError, match=r"holds a run already.*arena train --resume whole"):
+        started(whole.out, resumed(whole.folder), "whole")
+
+
+def test_a_folder_of_something_else_is_left_alone(whole: Run, tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.png").write_bytes(b"cat")
+    with pytest.raises(UserError, match=r"photos exists and holds no run"):
+        started(tmp_path, resumed(whole.folder), "photos")
+
+
+def test_a_name_of_another_recipe_is_refused(whole: Run, tiny_base: Path) -> None:
+    elsewhere = whole.out / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    shutil.copy(whole.out / watched.DATABASE, elsewhere)
+    with pytest.raises(UserError, match=r"training run 'whole' with another recipe.*another name"):
+        started(elsewhere, prepared_for(recipe_for(tiny_base, steps=9)), "whole")
+    assert not (elsewhere / "whole").exists()
+
+
+def test_another_recipe_does_not_go_on_with_a_run(whole: Run) -> None:
+    prepared = resumed(whole.folder)
+    other = replace(prepared, recipe=prepared.recipe.model_copy(update={"seed": 3, "beta": 0.5}))
+    with pytest.raises(UserError, match=r"begun with beta 0.05, not 0.5; seed 0, not 3"):
+        started(whole.out, other, "whole", resume=True)
+
+
+def test_a_run_that_is_not_there_is_not_gone_on_with(whole: Run) -> None:
+    with pytest.raises(UserError, match=r"no run in .*whale.*there are whole"):
+        resumed(whole.out / "whale")
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../up", ".hidden", "a,b", "x@1", "y" * 81])
+def test_names_that_will_not_do(whole: Run, name: str) -> None:
+    with pytest.raises(UserError, match="a run is named by"):
+        started(whole.out, resumed(whole.folder), name)
+
+
+def test_a_name_that_would_take_an_agents_name_is_refused(whole: Run, tmp_path: Path) -> None:
+    with Store.open(str(tmp_path / watched.DATABASE)) as store:
+        store.add_registrations(
+            [Registration("mine-26", spec_of("linear"), "seller", Profile(), Connection(), "2026-01-01")]
+        )
+    with pytest.raises(UserError, match="another origin is called mine-26"):
+        started(tmp_path, resumed(whole.folder), "mine")
+
+
+def test_two_processes_do_not_train_one_run(whole: Run) -> None:
+    with locked(whole.folder), pytest.raises(UserError, match="under way in another process"):
+        started(whole.out, resumed(whole.folder), "whole", resume=True)
+
+
+def test_a_base_that_was_exchanged_is_noticed(whole: Run, tiny_base: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(whole.folder, tmp_path / "whole"))
+    base = json.loads((copy / "base.json").read_text())
+    (copy / "base.json").write_text(json.dumps(base | {"revision": "0" * 12}))
+    with pytest.raises(UserError, match="its KL penalty would lose its anchor"):
+        started(tmp_path, resumed(copy), "whole", resume=True)
+
+
+def test_the_domains_and_buyers_are_those_of_the_start(whole: Run) -> None:
+    prepared = prepared_for(resumed(whole.folder).recipe)
+    again = resumed(whole.folder)
+    assert again.recipe == prepared.recipe
+    assert again.domains == prepared.domains
+    assert again.pool == prepared.pool
