@@ -136,6 +136,8 @@ def settings(recipe: Recipe, machine: Machine, folder: Path) -> Any:
         report_to=machine.report_to or "none",
         use_cpu=machine.cpu,
         bf16=not machine.cpu,
+        # Of the reference, which TRL loads itself and only reads.
+        model_init_kwargs=None if machine.cpu else {"dtype": "bfloat16"},
         gradient_checkpointing=not machine.cpu,
         disable_tqdm=True,
         seed=recipe.seed,

@@ -175,7 +175,7 @@ def _check_anchor(trainer: Any) -> None:
         trainer.accelerator.unwrap_model(model).state_dict()
         for model in (trainer.model, trainer.ref_model)
     )
-    other = [key for key, tensor in own.items() if not anchor[key].equal(tensor.to(anchor[key].device))]
+    other = [key for key, tensor in own.items() if not anchor[key].equal(tensor.to(anchor[key]))]
     if other:
         raise UserError(
             f"the reference of the KL penalty is another model than the one trained: {other[0]} differs"

@@ -84,8 +84,8 @@ def _machine(plan: "Plan") -> Iterator[str]:
             f"found: {found or 'none'}"
         )
     processes = "1 process" if layout.processes == 1 else f"{layout.processes} processes"
-    micro = counted(machine.micro_batch, "dialogue") if machine.micro_batch else "all dialogues"
-    yield (f"           {processes}, {micro} dialogues at a time on each; vLLM {machine.vllm}")
+    micro = counted(machine.micro_batch, "dialogue") if machine.micro_batch else "all its dialogues"
+    yield (f"           {processes}, {micro} at a time on each; vLLM {machine.vllm}")
     if plan.memory is not None:
         yield f"  memory:  {_parts(plan.memory)} for dialogues of {layout.tokens:,} tokens"
 
@@ -94,7 +94,7 @@ def _parts(memory: "Memory") -> str:
     parts = memory.to_json()
     total = parts.pop("total")
     each = ", ".join(f"{part} {gb:.3g}" for part, gb in parts.items() if gb)
-    return f"{total:.3g} GB each: {each}"
+    return f"{total:.3g} GB a process: {each}"
 
 
 def _work(work: "Work", steps: int) -> Iterator[str]:

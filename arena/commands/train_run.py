@@ -210,6 +210,8 @@ def _trained(request: Request, store: "Store") -> "Finished":
 
     if _leads() and not request.resume:
         _keep(request)
+    # Its notice that rollouts of one's own are experimental is nothing that a user can mend.
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     plan = request.plan
     try:
         return train(
