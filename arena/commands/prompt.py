@@ -26,6 +26,9 @@ def show(
     turns: Annotated[
         int | None, typer.Option(min=1, help="Announce this many turns, as run-tournament --turns does.")
     ] = None,
+    prompt: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Another prompt version than the agent's.")
+    ] = None,
     db: Db = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the request's JSON instead.")] = False,
 ) -> None:
@@ -37,7 +40,10 @@ def show(
     if not spec.is_language_model:
         raise UserError(f"{agent} is not a language model, so it gets no prompt")
     brief = _brief(scenario, role, turns)
-    messages = first_messages(brief, spec.prompt_version)
+    try:
+        messages = first_messages(brief, prompt or spec.prompt_version)
+    except ValueError as error:
+        raise UserError(str(error)) from error
     schema = response_format_of(spec, brief)
     if as_json:
         content: dict[str, Any] = {"messages": messages, "response_format": schema}

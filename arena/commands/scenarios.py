@@ -38,15 +38,22 @@ _POINTS = {
 
 @scenarios_app.command("list")
 def list_domains(
+    suite: Annotated[
+        str | None, typer.Option(metavar="SUITE", help="Only trade, or only small. [default: both]")
+    ] = None,
     draws: Annotated[
         int, typer.Option(min=0, help="Also measure this many eval scenarios of each.")
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """List the bundled domains; with --draws, what their scenarios come out as."""
-    from scenarios.catalogue import bundled
+    """List the bundled domains, suite by suite; with --draws, what their scenarios come out as.
 
-    domains = list(bundled().values())
+    A suite's name stands for all its domains wherever --domains takes names.
+    """
+    from scenarios.catalogue import bundled, every
+
+    with _user_errors():
+        domains = list((every() if suite is None else bundled(suite)).values())
     if draws:
         from scenarios.survey import survey
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from agents.language_model import model_spec
 from agents.language_model.agent import response_format_of
-from agents.language_model.prompt import first_messages
+from agents.language_model.prompt import BRIEF_PROMPT, first_messages
 from arena.cli import app
 from arena.play import briefs
 from arena.protocol import Rules
@@ -48,6 +48,18 @@ def test_a_model_by_its_name_as_text(db: str) -> None:
     assert code == 0
     assert out == f"--- system\n{system}\n\n--- user\n{user}\n"
     assert "exactly 4 turns" in out
+
+
+def test_another_prompt_version(db: str) -> None:
+    code, out, _ = run(
+        MODEL, "--scenario", "bread/eval/0", "--prompt", BRIEF_PROMPT, "--json", "--db", db
+    )
+    brief = briefs(find("bread"), scenario("bread/eval/0"), Rules())[Role.SELLER]
+    assert code == 0
+    assert json.loads(out)["messages"] == first_messages(brief, BRIEF_PROMPT)
+    code, _, err = run(MODEL, "--scenario", "bread/eval/0", "--prompt", "v99", "--db", db)
+    assert code == 2
+    assert "'v99' is not in this release" in err
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from arena.cli import app
-from scenarios.catalogue import bundled, load, scenario
+from scenarios.catalogue import SUITES, bundled, every, load, scenario
 from scenarios.domain import Kind
 from scenarios.survey import survey
 
@@ -38,11 +38,17 @@ def cells(table: str) -> list[list[str]]:
 
 def test_list() -> None:
     rows = cells(run("list"))
-    assert [row[0] for row in rows[1:]] == list(bundled())
+    assert [row[0] for row in rows[1:]] == list(every())
     assert ["car_sale", "Sale of a used car", "trade", "held out", "9"] in [row[:5] for row in rows]
     listed = json.loads(run("list", "--json"))
-    assert [domain["name"] for domain in listed if domain["held_out"]] == ["car_sale"]
-    assert {len(domain["terms"]) for domain in listed} == {9}
+    assert [domain["name"] for domain in listed if domain["held_out"]] == ["car_sale", "chairs"]
+    assert {domain["suite"]: len(domain["terms"]) for domain in listed} == {"trade": 9, "small": 4}
+
+
+def test_list_one_suite() -> None:
+    for suite in SUITES:
+        assert [row[0] for row in cells(run("list", "--suite", suite))[1:]] == list(bundled(suite))
+    assert "no suite is called 'smal'; there are trade, small" in refused("list", "--suite", "smal")
 
 
 def test_show_prints_both_tables_and_the_reference_points() -> None:
@@ -108,8 +114,9 @@ def test_mistakes_are_the_users(example: Path, tmp_path: Path) -> None:
 
 
 def test_the_page_shows_what_the_draws_come_out_as_now() -> None:
-    (shown,) = re.findall(r"```text\n(domain .*?)```", PAGE, re.DOTALL)
-    assert cells(shown) == cells(run("list", "--draws", "64"))
+    tables = re.findall(r"```text\n(domain .*?)```", PAGE, re.DOTALL)
+    for suite, shown in zip(SUITES, tables, strict=True):
+        assert cells(shown) == cells(run("list", "--suite", suite, "--draws", "64"))
 
 
 def test_survey_counts_what_each_domain_aims_at() -> None:

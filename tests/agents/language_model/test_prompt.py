@@ -76,7 +76,10 @@ def test_wording(name: str) -> None:
 
 
 def test_a_published_wording_does_not_change() -> None:
-    assert {version: prompt_hash(version) for version in versions()} == {"v1": "2531f6448095"}
+    assert {version: prompt_hash(version) for version in versions()} == {
+        "brief1": "d36765dbb254",
+        "v1": "2531f6448095",
+    }
 
 
 def test_attempts_are_those_of_the_protocol() -> None:
@@ -86,7 +89,7 @@ def test_attempts_are_those_of_the_protocol() -> None:
 
 
 def test_an_unknown_version_is_named() -> None:
-    with pytest.raises(ValueError, match="'v99' is not in this release, which has v1"):
+    with pytest.raises(ValueError, match="'v99' is not in this release, which has brief1, v1"):
         templates("v99")
 
 
