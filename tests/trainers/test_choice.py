@@ -1,0 +1,129 @@
+"""Checkpoints are chosen on the dev split and nowhere else, on the same matches for all of them."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.agent import ProviderError
+from agents.spec import AgentSpec, Connection, Profile
+from arena.errors import UserError
+from arena.registry import scripted
+from arena.store import Registration
+from scenarios.draw import draw
+from scenarios.scenario import Role, Split
+from tests.trainers.small_run import domains_of, prepared_for, recipe_for, tiny_base
+from trainers.cells import TrainingCell
+from trainers.choice import DevScore, best, dev_cells, dev_score, dev_scores
+
+__all__ = ["tiny_base"]
+
+RECIPE = recipe_for("none", turns=None)
+
+
+def cells_of(matches: int = 32, **changes: Any) -> list[TrainingCell]:
+    recipe = recipe_for("none", **{"turns": None, **changes})
+    prepared = prepared_for(recipe)
+    return dev_cells(recipe, prepared.domains, prepared.pool, matches)
+
+
+def test_cells_are_of_the_dev_split_and_balanced() -> None:
+    cells = cells_of(32)
+    assert {cell.scenario.split for cell in cells} == {Split.DEV}
+    for part in (
+        [cell.opener for cell in cells],
+        [cell.buyer_name for cell in cells],
+        [cell.scenario.domain_version for cell in cells],
+    ):
+        assert set(Counter(part).values()) == {16}
+    both = Counter((cell.scenario.key, cell.buyer_name, cell.opener) for cell in cells)
+    assert set(both.values()) == {1}
+
+
+def test_buyers_are_as_they_are_named_and_not_varied() -> None:
+    prepared = prepared_for(RECIPE)
+    assert RECIPE.vary_buyers
+    assert {cell.buyer.spec.version for cell in cells_of()} == set(prepared.pool)
+
+
+@pytest.mark.parametrize("split", [Split.EVAL, Split.TRAIN])
+def test_no_other_split_is_chosen_by(split: Split) -> None:
+    domain = next(iter(domains_of().values()))
+    cells = cells_of(4)
+    cells[2] = replace(cells[2], scenario=draw(domain, split, 0))
+    with pytest.raises(ValueError, match="no scenario to choose by"):
+        dev_scores([scripted("linear")], cells, RECIPE)
+
+
+def test_who_bargains_better_is_chosen() -> None:
+    sellers = [scripted(name) for name in ("accept_first", "hardliner", "logroller")]
+    scores = dev_scores(sellers, cells_of(48), RECIPE)
+    assert best(scores) == "logroller"
+    # Nobody agrees with one who never gives way: what it gets is its walk-away value.
+    walk_aways = [cell.scenario.seller.walk_away for cell in cells_of(48)]
+    assert scores["hardliner"].mean == pytest.approx(sum(walk_aways) / 48)
+    assert scores["hardliner"].finished == 48
+
+
+def test_the_same_seller_scores_the_same_again() -> None:
+    twins = [replace(scripted("random"), name=name) for name in ("one", "two")]
+    scores = dev_scores(twins, cells_of(), RECIPE)
+    assert scores["one"] == scores["two"]
+
+
+@given(st.dictionaries(st.text(min_size=1), st.floats(0, 1) | st.none(), max_size=6))
+def test_best_is_the_highest_and_the_first_of_equals(means: dict[str, float | None]) -> None:
+    chosen = best({name: DevScore(mean, 1) for name, mean in means.items()})
+    scored = [(mean, name) for name, mean in means.items() if mean is not None]
+    if not scored:
+        assert chosen is None
+    else:
+        highest = max(mean for mean, _ in scored)
+        assert chosen == next(name for mean, name in scored if mean == highest)
+
+
+class _Down:
+    """A seller whose provider fails in every match of which it opens."""
+
+    deterministic = False
+    spec = AgentSpec(kind="model", model="test/down")
+
+    def begin(self, *_: Any) -> Any:
+        return self
+
+    def reply(self, view: Any) -> Any:
+        raise ProviderError("down")
+
+
+def test_void_matches_do_not_count() -> None:
+    assert dev_score(_Down(), cells_of(8), RECIPE) == DevScore(None, 0)
+
+
+def test_a_seller_that_cannot_be_played_is_named(tmp_path: Path) -> None:
+    spec = AgentSpec(kind="local", model="gone", revision="0" * 12, prompt_version="brief1")
+    gone = Registration(
+        "run-50", spec, "seller", Profile(), Connection(weights=str(tmp_path / "gone")), ""
+    )
+    with pytest.raises(UserError, match="run-50 cannot play"):
+        dev_scores([gone], cells_of(2), RECIPE)
+
+
+def test_weights_play_the_dev_split(tiny_base: Path) -> None:
+    """The same weights under two names play the same matches to the same score."""
+    from agents.local.agent import spec_of_weights
+
+    recipe = recipe_for(tiny_base)
+    cells = cells_of(8, turns=2)
+    assert {cell.opener for cell in cells} == set(Role)
+    spec = spec_of_weights(str(tiny_base), None, {"max_tokens": 48}, "brief1")
+    twins = [
+        Registration(name, spec, "seller", Profile(), Connection(weights=str(tiny_base)), "")
+        for name in ("a", "b")
+    ]
+    scores = dev_scores(twins, cells, recipe)
+    assert scores["a"] == scores["b"]
+    assert scores["a"].finished == 8
