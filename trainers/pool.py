@@ -7,10 +7,11 @@ warned of, and so is one of the same family.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from agents.build import UnplayableError, build, refusal
-from agents.scripted import STRATEGIES
+from agents.scripted import PANEL_BUYERS, STRATEGIES, spec_of
+from agents.spec import Connection, Profile
 from arena.design import Design
 from arena.errors import UserError
 from arena.registry import Registry
@@ -21,14 +22,22 @@ DEFAULT_BUYERS = ("boulware", "conceder", "tit_for_tat")
 """This project's choice: holding out, giving way, and giving what is given, none of them exploitable by
 a fixed policy. `micro_quantile` and `logroller` are left to meet a trained seller for the first time."""
 
+ALIKE = {
+    "scripted": ("strategy", "the same strategy with other parameters"),
+    "model": ("model", "the same model with other settings"),
+    "local": ("revision", "the same weights with other settings"),
+    "plugin": ("target", "the same plug-in with other settings"),
+}
+"""Of every kind of agent, the field that makes two of them one opponent, and how to say so."""
+
 
 def pool_of(
     names: Sequence[str], domains: Sequence[Domain], store: Store, *, planning: bool
 ) -> list[Registration]:
     """Return the agents of the pool, in the order named: ``name`` or ``name@version``.
 
-    With `planning`, a key that is not there is no error: nothing will be played. Raises UserError for a
-    buyer that is not known, stands twice, cannot play a domain, or cannot be played here.
+    With `planning` nothing will be played here, so keys, weights and plug-ins need not be there. Raises
+    UserError for a buyer that is not known, stands twice, cannot play a domain, or not from here.
     """
     if not names:
         raise UserError("name at least one buyer to train against, such as --buyers boulware,conceder")
@@ -40,13 +49,8 @@ def pool_of(
         seen[agent.spec.version] = agent
         if refused := next((why for domain in domains if (why := refusal(agent.spec, domain))), None):
             raise UserError(f"{agent.name} cannot play this: {refused}")
-        key = missing_key(agent)
-        if key is None:
+        if not planning:
             _check_playable(agent)
-        elif not planning:
-            raise UserError(
-                f"the buyer {agent.name} needs its key in the environment variable {key}: export it"
-            )
     return agents
 
 
@@ -83,7 +87,7 @@ def warnings_of(pool: Sequence[Registration], evaluation: Design | None, store: 
                 f"the buyer {agent.name} is exploitable: the fixed policy {audit['best']} earns most of "
                 "what it could (arena scenarios audit); a seller trained against it learns that policy"
             )
-    unaudited = [a.name for a in pool if a.spec.version not in audits and a.spec.kind != "model"]
+    unaudited = [agent.name for agent in pool if _needs_audit(agent, audits)]
     if unaudited:
         yield (
             f"not audited in this database: {', '.join(unaudited)}; arena scenarios audit --buyers "
@@ -98,11 +102,18 @@ def warnings_of(pool: Sequence[Registration], evaluation: Design | None, store: 
         yield from _against(pool, evaluation, store)
 
 
+def _needs_audit(agent: Registration, audits: Mapping[str, object]) -> bool:
+    """Return whether nobody knows if a buyer is exploitable. The panel's own audit is in the docs, and
+    language models are not audited."""
+    known = agent.spec.version in audits or agent.spec in map(spec_of, PANEL_BUYERS)
+    return not known and not agent.spec.is_language_model
+
+
 def _against(pool: Sequence[Registration], evaluation: Design, store: Store) -> Iterator[str]:
     excluded = evaluation.analysis.excluded if evaluation.analysis else ()
     known = {agent.spec.version: agent for agent in Registry(store).known()}
     for player in evaluation.buyers:
-        other = known.get(player.version) or _panel(player.name, player.version, store)
+        other = known.get(player.version) or _unregistered(player.name, player.version, store)
         for agent in pool:
             same = _same(agent, player.name, player.version, other)
             if same and player.version in excluded:
@@ -122,18 +133,12 @@ def _against(pool: Sequence[Registration], evaluation: Design, store: Store) -> 
                 )
 
 
-def _panel(name: str, version: str, store: Store) -> Registration | None:
+def _unregistered(name: str, version: str, store: Store) -> Registration | None:
     """Return a buyer that was never registered: a strategy of the panel, now or as it was played."""
-    from arena.registry import scripted
-
-    if name in STRATEGIES and (found := scripted(name)).spec.version == version:
-        return found
-    spec = store.spec(version)
-    if spec is None:
-        return None
-    from agents.spec import Connection, Profile
-
-    return Registration(name, spec, "both", Profile(), Connection(), "")
+    spec = spec_of(name) if name in STRATEGIES else None
+    if spec is None or spec.version != version:
+        spec = store.spec(version)
+    return Registration(name, spec, "both", Profile(), Connection(), "") if spec is not None else None
 
 
 def _same(agent: Registration, name: str, version: str, other: Registration | None) -> str | None:
@@ -142,16 +147,10 @@ def _same(agent: Registration, name: str, version: str, other: Registration | No
         return "the same"
     if agent.name == name:
         return "another version of it"
-    if other is not None and agent.spec.kind == other.spec.kind:
-        ours, theirs = agent.spec, other.spec
-        for field, words in (
-            ("strategy", "the same strategy with other parameters"),
-            ("model", "the same model with other settings"),
-            ("target", "the same plug-in with other settings"),
-        ):
-            if getattr(ours, field) is not None and getattr(ours, field) == getattr(theirs, field):
-                return words
-    return None
+    if other is None or agent.spec.kind != other.spec.kind:
+        return None
+    field, words = ALIKE[agent.spec.kind]
+    return words if getattr(agent.spec, field) == getattr(other.spec, field) else None
 
 
 def _shared(agent: Registration, other: Registration) -> str | None:
@@ -165,6 +164,10 @@ def _shared(agent: Registration, other: Registration) -> str | None:
 
 
 def _check_playable(agent: Registration) -> None:
+    if (key := missing_key(agent)) is not None:
+        raise UserError(
+            f"the buyer {agent.name} needs its key in the environment variable {key}: export it"
+        )
     try:
         build(agent.spec, agent.connection)
     except UnplayableError as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from agents.language_model.prompt import BRIEF_PROMPT, PROMPT_VERSION, versions
+from agents.local.weights import is_id
 from agents.spec import AgentSpec, Connection
 from arena.declaration import Declaration
 from arena.design import Design
@@ -68,7 +69,7 @@ def prepare(asked: Mapping[str, Any], store: Store) -> Prepared:
     """
     size = _size(asked.get("size"), asked.get("model"))
     evaluation = _evaluation(asked.get("evaluate"), store)
-    suite = TINY_SUITE if _is_tiny(size) else catalogue.SUITES[0]
+    suite = TINY_SUITE if size is not None and size.made_here else catalogue.SUITES[0]
     domains = open_domains([suite] if asked.get("domains") is None else asked["domains"], evaluation)
     names = DEFAULT_BUYERS if asked.get("buyers") is None else asked["buyers"]
     agents = pool_of(names, domains, store, planning=bool(asked.get("dry_run")))
@@ -99,14 +100,11 @@ def _size(name: str | None, model: str | None) -> "Size | None":
     return SIZES[name]
 
 
-def _is_tiny(size: "Size | None") -> bool:
-    return size is not None and size.name.startswith("tiny")
-
-
 def _defaults(size: "Size | None") -> dict[str, Any]:
     """Return the recipe's defaults that the size changes."""
-    prompt = BRIEF_PROMPT if _is_tiny(size) else PROMPT_VERSION
-    return {"prompt_version": prompt, **(size.defaults if size is not None else {})}
+    if size is None:
+        return {"prompt_version": PROMPT_VERSION}
+    return {"prompt_version": BRIEF_PROMPT if size.made_here else PROMPT_VERSION, **size.defaults}
 
 
 def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +136,10 @@ def _recipe(
             **fields,
         )
     except ValidationError as error:
-        raise UserError(mistakes(error)) from None
+        said = mistakes(error)
+        for option, field in OPTIONS.items():
+            said = said.replace(f"{field}: ", f"{option}: ")
+        raise UserError(said) from None
 
 
 def _located(model: str) -> str:
@@ -146,7 +147,7 @@ def _located(model: str) -> str:
     folder = Path(model).expanduser()
     if folder.is_dir():
         return str(folder.resolve())
-    if not model.strip() or folder.is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
+    if not is_id(model):
         raise UserError(
             f"there is no folder {model!r}: --model takes a checkpoint's folder, or a Hugging Face id "
             "such as google/gemma-4-E4B-it"
