@@ -1,0 +1,185 @@
+"""`arena evaluate`: checkpoints and their base on a template's cells, with scripted stand-ins."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from agents.scripted import spec_of
+from agents.spec import Profile
+from arena.analysis import Contrast
+from arena.cli import app
+from arena.store import Filter, Registration, Store
+from leaderboard.comparison import to_json
+from leaderboard.inference.contrasts import family, pair
+from leaderboard.inference.guards import guards
+from leaderboard.inference.value import value
+from scenarios.scenario import Role
+from tests.leaderboard.saved import BASE, RUN, SAVED, known, store_run
+from tests.leaderboard.trained import build_spec
+
+TEMPLATE = """
+sellers: [accept_first, stall]
+buyers: [linear, tit_for_tat]
+domains: [small]
+scenarios: 6
+infeasible: 1
+analysis: {guards: {opener: 0.25}}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database in which two checkpoints were evaluated, and the template's file beside it."""
+    folder = tmp_path_factory.mktemp("evaluate")
+    store_run(folder / "arena.db")
+    (folder / "plan.yaml").write_text(TEMPLATE)
+    evaluate(folder)
+    return folder
+
+
+def evaluate(folder: Path, *words: str, design: str | None = None, expect: int = 0) -> str:
+    plan = design or str(folder / "plan.yaml")
+    command = ["evaluate", RUN, "--design", plan, "--db", str(folder / "arena.db"), *words]
+    done = CliRunner().invoke(app, command, env={"ARENA_DB": None})
+    assert done.exit_code == expect, done.output
+    return done.stdout if expect == 0 else done.stderr
+
+
+def test_the_template_stays_and_every_gain_over_base_is_declared(folder: Path) -> None:
+    with Store.open(str(folder / "arena.db")) as store:
+        (design,) = [stored.design for stored in store.designs()]
+    base = build_spec("linear", floor=0.4).version
+    saved = [spec.version for spec in SAVED.values()]
+    assert list(design.names(Role.SELLER).values()) == [
+        *(BASE, f"{RUN}-26", f"{RUN}-52"),
+        *("accept_first", "stall"),
+    ]
+    assert [player.name for player in design.buyers] == ["linear", "tit_for_tat"]
+    held_out = {domain.name: domain.held_out for domain in design.domains}
+    assert held_out == {"boats": False, "bread": False, "chairs": True, "lamps": False}
+    assert (design.scenarios, design.infeasible) == (6, 1)
+    assert design.analysis is not None
+    assert design.analysis.contrasts == tuple(Contrast(plus=(v,), minus=(base,)) for v in saved)
+    assert design.analysis.bases == dict.fromkeys(saved, base)
+    assert design.analysis.guards.opener == 0.25
+    assert design.analysis.families == dict.fromkeys([base, *saved], "gemma")
+
+
+def test_json_is_what_the_commands_of_the_same_names_say(folder: Path) -> None:
+    found = json.loads(evaluate(folder, "--json"))
+    assert (found["tournament"]["played"], found["tournament"]["left"]) == (0, 0)
+    assert found["base"].startswith(f"{BASE}@")
+    with Store.open(str(folder / "arena.db")) as store:
+        results = store.results(store.design(found["tournament"]["design"]).design)
+    judged = guards(results)
+
+    def as_json(content: object) -> object:
+        return json.loads(json.dumps(content))
+
+    for row, gain in zip(found["checkpoints"], family(results), strict=True):
+        name = row["agent"]
+        assert (row["step"], row["kl"]) == (int(name[-2:]), int(name[-2:]) / 400)
+        said = to_json(gain, results.design.hash)
+        assert gain.label == f"{name} - {BASE}"
+        for key in ("difference", "low", "high", "p", "adjusted_p", "confirmatory", "sentence"):
+            assert row["gain"][key] == said[key], key
+        assert row["gain"]["held_out"]["difference"] == said["held_out"]["difference"]
+        parts = [value(results, name, BASE, held_out).to_json() for held_out in (False, True)]
+        assert row["value"] == as_json(parts)
+        assert row["guards"] == as_json([guard.to_json() for guard in judged[name]])
+        against = [pair(results, name, other) for other in ("accept_first", "stall")]
+        assert [one["difference"] for one in row["against"]] == [o.estimate.value for o in against]
+        assert not any(one["confirmatory"] for one in row["against"])
+
+
+def test_it_prints_gains_by_panel_their_sources_and_guards(folder: Path) -> None:
+    text = evaluate(folder)
+    with Store.open(str(folder / "arena.db")) as store:
+        results = store.results(store.design().design)
+    for gain in family(results):
+        held_out = gain.held_out
+        assert held_out is not None
+        for panel in (gain, held_out):
+            assert panel.interval is not None
+            assert f"[{panel.interval[0]:+.3f}, {panel.interval[1]:+.3f}]" in text
+        better = value(results, *gain.label.split(" - ")).better.estimate
+        assert f"{better.value:+.3f}" in text
+    for said in ("confirmatory", "forfeits avoided", "no worse than base", "accept_first", "0.130"):
+        assert said in text
+
+
+def test_it_says_what_the_checkpoints_were_trained_against(folder: Path) -> None:
+    command = ["evaluate", RUN, "--design", str(folder / "plan.yaml"), "--db", str(folder / "arena.db")]
+    done = CliRunner().invoke(app, command, env={"ARENA_DB": None})
+    assert "note: trained against linear:" in done.stderr
+
+
+def test_a_stored_design_is_a_template_too_and_old_matches_make_it_exploratory(tmp_path: Path) -> None:
+    store_run(tmp_path / "arena.db")
+    (tmp_path / "plan.yaml").write_text(TEMPLATE)
+    first = json.loads(evaluate(tmp_path, "--step", "26", "--json"))
+    (row,) = first["checkpoints"]
+    assert row["gain"]["confirmatory"] is True
+    second = json.loads(
+        evaluate(tmp_path, "--step", "52", "--json", design=first["tournament"]["design"])
+    )
+    assert second["tournament"]["design"] != first["tournament"]["design"]
+    (row,) = second["checkpoints"]
+    assert row["agent"] == f"{RUN}-52"
+    assert "matches from before the design was frozen" in row["gain"]["why"]
+    others = {one["contrast"] for one in row["against"]}
+    assert f"{RUN}-52 - {RUN}-26" in others
+    with Store.open(str(tmp_path / "arena.db")) as store:
+        log = store.deviations(second["tournament"]["design"])
+        names = store.design(second["tournament"]["design"]).design.names(Role.SELLER).values()
+    assert {entry.reason for entry in log} == {f"an evaluation of {RUN}-52"}
+    assert list(names) == [BASE, f"{RUN}-52", f"{RUN}-26", "accept_first", "stall"]
+
+
+def test_mistakes_are_told_and_leave_no_design_behind(tmp_path: Path) -> None:
+    path = tmp_path / "arena.db"
+    (tmp_path / "plan.yaml").write_text(TEMPLATE)
+    said = CliRunner().invoke(app, ["evaluate", "x", "--design", "y", "--db", str(path)])
+    assert said.exit_code == 2
+    assert not path.exists()
+    store_run(path)
+    assert "it has 26, 52" in evaluate(tmp_path, "--step", "27", expect=2)
+    assert "no design yet" in evaluate(tmp_path, design="ffff", expect=2)
+    with Store.open(str(path)) as store:
+        store.add_training_run("young", {})
+    young = ["evaluate", "young", "--design", "y", "--db", str(path)]
+    assert "no checkpoint of young is registered yet" in CliRunner().invoke(app, young).stderr
+    near = ["evaluate", "studie", "--design", "y", "--db", str(path)]
+    assert f"did you mean {RUN}?" in CliRunner().invoke(app, near).stderr
+    with Store.open(str(path)) as store:
+        assert not store.designs()
+        for step, spec in SAVED.items():
+            store.withdraw_agent(f"{RUN}-{step}", spec.version, "a bad batch")
+    assert "every checkpoint of study is withdrawn" in evaluate(tmp_path, expect=2)
+
+
+def test_without_one_base_there_is_no_gain(tmp_path: Path) -> None:
+    path = tmp_path / "arena.db"
+    store_run(path)
+    stray = Registration(
+        *("stray", spec_of("micro"), "seller"),
+        Profile(base="other", lineage={"run": RUN, "step": 80}),
+        *known(None)[1:],
+    )
+    with Store.open(str(path)) as store:
+        store.add_registrations([stray])
+    (tmp_path / "plan.yaml").write_text(TEMPLATE)
+    assert "do not name one base" in evaluate(tmp_path, expect=2)
+
+
+def test_what_is_missing_makes_it_exit_with_1(tmp_path: Path) -> None:
+    store_run(tmp_path / "arena.db")
+    (tmp_path / "plan.yaml").write_text("buyers: [linear]\ndomains: [bread]\nscenarios: 6\n")
+    whole = json.loads(evaluate(tmp_path, "--step", "52", "--json"))
+    with Store.open(str(tmp_path / "arena.db")) as store:
+        store.withdraw_match(store.matches(Filter())[0].key, "played by mistake")
+    assert "1 matches are withdrawn" in evaluate(tmp_path, "--step", "52", expect=1)
+    assert [one["held_out"] for one in whole["checkpoints"][0]["value"]] == [False]
+    assert whole["checkpoints"][0]["against"] == []

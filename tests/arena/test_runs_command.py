@@ -1,0 +1,117 @@
+"""`arena runs`: training runs in the terminal, under way and ended."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from arena.cli import app
+from arena.store import Store
+from leaderboard.metrics import FIRST
+from tests.leaderboard.saved import RECIPE, RUN, SAVED, steps, store_run
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "arena.db"
+
+
+def arena(*words: str, db: Path, expect: int = 0, **environment: str) -> str:
+    done = CliRunner().invoke(app, [*words, "--db", str(db)], env={"ARENA_DB": None} | environment)
+    assert done.exit_code == expect, done.output
+    return done.stdout if expect == 0 else done.stderr
+
+
+def test_without_a_run_it_says_how_to_make_one(db: Path) -> None:
+    assert "arena train" in arena("runs", db=db)
+    assert json.loads(arena("runs", "--json", db=db)) == []
+    assert not db.exists()
+    assert "no training run is called it" in arena("runs", "show", "it", db=db, expect=2)
+
+
+def test_the_list_says_how_far_each_run_is(db: Path) -> None:
+    store_run(db)
+    with Store.open(str(db)) as store:
+        store.add_training_run("bare", {"learning_rate": 1e-6})
+    second, first = json.loads(arena("runs", "--json", db=db))
+    assert (first["run"], first["status"], first["step"], first["steps"]) == (RUN, "done", 60, 104)
+    assert (first["model"], first["learning_rate"], first["checkpoints"]) == ("tiny", 6e-4, 2)
+    rewards = [values["reward"] for _, values in steps()]
+    assert first["reward_first"] == pytest.approx(sum(rewards[:5]) / 5)
+    assert first["reward_now"] == pytest.approx(sum(rewards[-5:]) / 5)
+    assert second["run"] == "bare"
+    assert (second["step"], second["reward_now"], second["kl"], second["steps"]) == (0, None, None, None)
+    text = arena("runs", db=db)
+    assert "60 of 104" in text
+    assert f"{first['reward_first']:.3f} to {first['reward_now']:.3f}" in text
+
+
+def test_a_run_under_way_and_why_another_stopped(db: Path) -> None:
+    store_run(db, status=None)
+    assert f"{RUN}: running, step 60 of 104" in arena("runs", "show", RUN, db=db)
+    with Store.open(str(db)) as store:
+        store.end_training_run(RUN, "stopped: no group had a signal for 5 steps")
+    assert "stopped: no group had a signal for 5 steps" in arena("runs", "show", RUN, db=db)
+    assert "stopped: no" in arena("runs", db=db)
+
+
+def test_show_has_recipe_curves_and_checkpoints(db: Path) -> None:
+    store_run(db, shuffled_rewards=True)
+    text = arena("runs", "show", RUN, db=db)
+    for said in (
+        "runs/bases/tiny (tiny)",
+        "8 groups of 8 a step",
+        "against linear, conceder",
+        "on bread",
+    ):
+        assert said in text
+    assert "a negative control" in text
+    for title in (*(metric.title for metric in FIRST), "against conceder", "against linear"):
+        assert f"\n {title} " in text
+    assert "▁" in text
+    for step, spec in SAVED.items():
+        assert f"{RUN}-{step}" in text
+        assert spec.version in text
+    assert "gradient norm" not in text
+    many = arena("runs", "show", RUN, "--steps", db=db)
+    assert sum(line.split()[:1] == [str(n)] for n in range(1, 61) for line in many.split("\n")) >= 60
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "200"])
+def test_terminals_of_any_width(db: Path, columns: str) -> None:
+    store_run(db)
+    for words in (("runs",), ("runs", "show", RUN, "--steps")):
+        assert arena(*words, db=db, COLUMNS=columns, TTY_COMPATIBLE="1")
+
+
+def test_json_holds_the_recipe_every_metric_and_the_checkpoints(db: Path) -> None:
+    store_run(db)
+    found = json.loads(arena("runs", "show", RUN, "--json", db=db))
+    assert found["recipe"] == RECIPE
+    logged = dict(steps())
+    assert [row["step"] for row in found["metrics"]] == list(logged)
+    assert found["metrics"][9] == {"step": 10} | logged[10]
+    assert found["metrics"][0]["leak_rate"] is None
+    assert [(row["step"], row["agent"], row["version"]) for row in found["checkpoints"]] == [
+        (step, f"{RUN}-{step}", spec.version) for step, spec in SAVED.items()
+    ]
+    assert [row["kl"] for row in found["checkpoints"]] == [step / 400 for step in SAVED]
+
+
+def test_a_run_that_begins_has_neither_steps_nor_checkpoints(db: Path) -> None:
+    with Store.open(str(db)) as store:
+        store.add_training_run("odd \x1b[31m<name>", {"model": 5})
+    text = arena("runs", "show", "odd \x1b[31m<name>", "--steps", db=db)
+    assert "No step is stored yet" in text
+    assert "No checkpoint is registered yet" in text
+    assert "\x1b" not in text
+    assert "\x1b" not in arena("runs", db=db)
+
+
+def test_a_name_that_is_nearly_right(db: Path) -> None:
+    store_run(db)
+    said = arena("runs", "show", "studdy", db=db, expect=2)
+    assert (
+        said == f"Error: no training run is called studdy; did you mean {RUN}? (arena runs lists them)\n"
+    )
