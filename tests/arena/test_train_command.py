@@ -1,0 +1,318 @@
+"""`arena train`: plans without torch or network, options, exit codes, and one real run."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from arena.cli import app
+from arena.store import Store
+from tests.trainers.small_run import tiny_base  # noqa: F401
+from trainers.recipe import LossType
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder without a database and without a launcher."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("ARENA_DB", "WORLD_SIZE", "RANK", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("trainers.gpus.shutil.which", lambda name: None)
+    return tmp_path
+
+
+def arena(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def planned(*words: str) -> dict[str, Any]:
+    """Return a plan as JSON; nothing else is printed, and nothing is left behind."""
+    called = arena("train", "--dry-run", "--json", *words)
+    assert called.exit_code == 0, called.output
+    assert os.listdir() == []
+    return dict(json.loads(called.stdout))
+
+
+BLOCKED = """
+import socket, sys
+for name in ("torch", "transformers", "trl", "accelerate", "datasets", "vllm", "peft"):
+    sys.modules[name] = None
+def refuse(*_, **__):
+    raise AssertionError("the network was asked")
+socket.socket.connect = socket.getaddrinfo = refuse
+from arena.cli import app
+app(["train", "--dry-run", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("size", ["tiny", "31b", "other"])
+def test_a_plan_needs_neither_torch_nor_a_network(size: str, here: Path) -> None:
+    asked = ["--model", "someone/else"] if size == "other" else ["--size", size]
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, *asked, "--json"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    plan = json.loads(done.stdout)
+    assert any("bargaining-arena[train]" in sentence for sentence in plan["missing"])
+    assert list(here.iterdir()) == []
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ("torch", "transformers", "trl", "litellm", "pandas", "sqlalchemy", "trainers.plan")
+    probe = (
+        "import sys\nfrom arena.cli import app\n"
+        "try:\n    app(['train', '--help'])\nexcept SystemExit as done:\n    assert not done.code\n"
+        f"found = [name for name in {heavy} if name in sys.modules]\nassert not found, found"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "field", "value"),
+    [
+        (["--lr", "3e-6"], "learning_rate", 3e-6),
+        (["--steps", "56"], "steps", 56),
+        (["--group-size", "4"], "group_size", 4),
+        (["--groups-per-step", "32"], "groups_per_step", 32),
+        (["--beta", "0"], "beta", 0.0),
+        (["--loss-type", "grpo"], "loss_type", "grpo"),
+        (["--scenarios", "7"], "scenarios", 7),
+        (["--save-steps", "13"], "save_steps", 13),
+        (["--seed", "5"], "seed", 5),
+        (["--prompt", "brief1"], "prompt_version", "brief1"),
+        (["--turns", "3"], "turns", 3),
+    ],
+)
+def test_options_reach_the_recipe(words: list[str], field: str, value: Any) -> None:
+    usual, asked = planned("--size", "4.5b"), planned("--size", "4.5b", *words)
+    assert asked["recipe"][field] == value
+    assert usual["recipe"].get(field) != value
+    assert {key for key in asked["recipe"] if asked["recipe"][key] != usual["recipe"].get(key)} == {
+        field,
+        "hash",
+    }
+    again = shlex.split(asked["commands"][-1])
+    assert float_or_text(again[again.index(words[0]) + 1]) == float_or_text(words[1])
+
+
+def float_or_text(word: str) -> float | str:
+    try:
+        return float(word)
+    except ValueError:
+        return word
+
+
+def test_names_reach_the_recipe() -> None:
+    plan = planned("--size", "2.3b", "--buyers", "linear,logroller", "--domains", "road_freight")
+    assert [buyer["name"] for buyer in plan["recipe"]["buyers"]] == ["linear", "logroller"]
+    assert [domain["name"] for domain in plan["recipe"]["domains"]] == ["road_freight"]
+    assert "--buyers linear,logroller --domains road_freight" in plan["commands"][-1]
+    assert not any("until you name others" in sentence for sentence in plan["settings"])
+
+
+def test_where_it_is_computed_is_no_part_of_the_recipe() -> None:
+    usual = planned("--size", "2.3b")
+    assert usual["vllm"]["mode"] == "colocate"
+    off = planned("--size", "2.3b", "--vllm", "off", "--micro-batch", "2", "--report-to", "wandb")
+    assert off["recipe"] == usual["recipe"]
+    assert (off["vllm"]["mode"], off["micro_batch"]) == ("off", 2)
+    assert off["memory_gb_per_process"]["vllm"] == 0
+    assert any("wandb" in sentence for sentence in off["missing"])
+    assert not any("vllm" in sentence for sentence in off["missing"])
+
+
+def test_a_server_and_its_address() -> None:
+    plan = planned("--size", "2.3b", "--vllm", "server", "http://gpus:9000", "--name", "x")
+    assert plan["vllm"] == {"mode": "server", "url": "http://gpus:9000", "tensor_parallel": 1}
+    assert "--port 9000" in plan["commands"][0]
+    assert "--vllm server http://gpus:9000" in plan["commands"][1]
+    assert plan["gpus"]["for_vllm_server"] == 1
+    assert planned("--size", "31b")["vllm"]["url"] == "http://localhost:8000"
+
+
+def test_the_name_is_the_next_that_is_free(here: Path) -> None:
+    assert planned("--size", "tiny")["run"] == "tiny-1"
+    assert planned("--size", "tiny", "--name", "mine")["run"] == "mine"
+    (here / "runs" / "tiny-1").mkdir(parents=True)
+    with Store.open(str(here / "arena.db"), create=True) as store:
+        store.add_training_run("tiny-2", {})
+    called = arena("train", "--dry-run", "--json", "--size", "tiny")
+    assert json.loads(called.stdout)["run"] == "tiny-3"
+
+
+def test_a_plan_for_people() -> None:
+    called = arena("train", "--size", "31b", "--dry-run")
+    assert called.exit_code == 0
+    assert called.stderr == ""
+    for said in (
+        "google/gemma-4-31B-it (Gemma4ForConditionalGeneration), conventional",
+        "30.7B parameters trained",
+        "16 GPUs of 80 GB needed to train and 4 for a vLLM server; found: none",
+        "Reported by the study: learning_rate 1e-06, steps 104.",
+        "scripted strategies until you name others",
+        "trl vllm-serve --model google/gemma-4-31B-it --tensor-parallel-size 4",
+        "accelerate launch --config_file",
+        "money:   none",
+        "Missing here:",
+    ):
+        assert said in called.stdout, said
+
+
+@pytest.mark.parametrize("size", ["4.5b", "12b", "31b"])
+def test_what_cannot_start_here_says_why_and_exits_with_2(size: str, here: Path) -> None:
+    called = arena("train", "--size", size)
+    assert called.exit_code == 2
+    assert "GPUs of 80 GB needed" in called.stderr
+    assert "Missing here:" in called.stderr
+    assert called.stdout == ""
+    assert not isinstance(called.exception, RuntimeError)
+    assert list(here.iterdir()) == []
+    as_json = arena("train", "--size", size, "--json")
+    assert as_json.exit_code == 2
+    assert json.loads(as_json.stdout)["missing"]
+
+
+@pytest.mark.parametrize("report", ["trackio", "wandb"])
+def test_a_report_that_is_not_installed(report: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, report, None)
+    called = arena("train", "--size", "tiny", "--report-to", report)
+    assert called.exit_code == 2
+    assert f"pip install {report}" in called.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--size"),
+        (["--size", "7b"], "there is no size 7b"),
+        (["--size", "tiny", "http://x"], "after --vllm server only"),
+        (["--size", "tiny", "--buyers", "nobody"], "no agent is called nobody"),
+        (["--size", "tiny", "--domains", "car_sale"], "held out"),
+        (["--size", "tiny", "--prompt", "v99"], "v99"),
+        (["--size", "tiny", "--lr", "-1"], "lr: Input should be greater than 0"),
+        (["--model", "./nowhere"], "no folder"),
+        (["--resume", "nothing"], "no run"),
+    ],
+)
+def test_mistakes_exit_with_2_and_leave_nothing(words: list[str], said: str, here: Path) -> None:
+    called = arena("train", *words)
+    assert called.exit_code == 2, called.output
+    assert said in called.stderr
+    assert list(here.iterdir()) == []
+
+
+def test_processes_of_one_run_need_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    called = arena("train", "--size", "2.3b", "--dry-run")
+    assert called.exit_code == 2
+    assert "--name" in called.stderr
+
+
+def test_paid_buyers_need_a_yes(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANY_KEY", "x")
+    registered = arena(
+        *("register", "paid", "--model", "openai/x", "--api-key-env", "ANY_KEY"),
+        *("--price-in", "2", "--price-out", "10"),
+    )
+    assert registered.exit_code == 0
+    called = arena("train", "--size", "tiny", "--buyers", "paid,linear")
+    assert called.exit_code == 2
+    assert "add --yes" in called.stderr
+    assert "$" in called.stderr
+    assert not (here / "runs").exists()
+    plan = json.loads(arena("train", "--size", "tiny", "--buyers", "paid", "--dry-run", "--json").stdout)
+    (bill,) = plan["buyers"]
+    assert plan["usd"] == bill["usd"]
+    assert bill["usd"] == pytest.approx(
+        (2 * bill["tokens_in"] + 10 * bill["tokens_out"]) / 1e6, rel=0.05
+    )
+
+
+def test_several_gpus_are_started_through_accelerate(monkeypatch: pytest.MonkeyPatch) -> None:
+    from trainers.gpus import Gpu
+
+    monkeypatch.setattr("trainers.gpus.gpus_found", lambda: [Gpu("H100", 85.0)] * 8)
+    monkeypatch.setattr("trainers.missing.find_spec", lambda name: object())
+    ran: list[list[str]] = []
+
+    def become(program: str, words: list[str]) -> None:
+        ran.append(words)
+        raise SystemExit(0)
+
+    monkeypatch.setattr("os.execv", become)
+    called = arena("train", "--size", "4.5b", "--db", "own.db")
+    assert called.exit_code == 0, called.output
+    assert os.environ.pop("ARENA_DB") == "own.db"
+    (words,) = ran
+    assert words[:3] == [sys.executable, "-m", "accelerate.commands.launch"]
+    assert words[words.index("--num_processes") + 1] == "8"
+    assert words[-9:] == [
+        *("--module", "arena.cli", "train", "--size", "4.5b", "--name", "4.5b-1", "--db", "own.db"),
+    ]
+
+
+def test_the_module_that_launchers_start_is_the_command(here: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "arena.cli", "train", "--size", "tiny", "--dry-run", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["size"] == "tiny"
+
+
+def test_loss_types_are_those_of_a_recipe() -> None:
+    from arena.commands.train import LossType as option
+
+    (choices, _) = get_args(get_args(option)[0])
+    assert set(get_args(choices)) == set(get_args(LossType))
+
+
+SHORT = (
+    *("--domains", "lamps,boats", "--buyers", "linear,boulware", "--prompt", "brief1", "--turns", "2"),
+    *("--lr", "1e-3", "--group-size", "4", "--groups-per-step", "2", "--scenarios", "8"),
+)
+RUN = ("--name", "demo", "--out", "mine", "--db", "own.db")
+
+
+def test_a_run_from_the_command_line(tiny_base: Path, here: Path) -> None:  # noqa: F811
+    called = arena(
+        *("train", "--model", str(tiny_base), *SHORT, "--steps", "2", "--save-steps", "1"),
+        *(*RUN, "--json"),
+    )
+    assert called.exit_code == 0, called.output
+    said = json.loads(called.stdout)
+    assert said["status"] == "done"
+    assert (said["run"], said["step"]) == ("demo", 2)
+    assert said["checkpoints"] == ["demo-1", "demo-2"]
+    assert "step 2 of 2" in called.stderr
+    assert (here / "mine" / "demo" / "checkpoint-2").is_dir()
+    with Store.open(str(here / "own.db")) as store:
+        names = {agent.name: agent for agent in store.registrations()}
+        assert {"demo-1", "demo-2", said["base"]} <= names.keys()
+        assert names["demo-2"].profile.base == said["base"]
+        assert [run.name for run in store.training_runs()] == ["demo"]
+
+    again = arena("train", "--model", str(tiny_base), *SHORT, *RUN)
+    assert again.exit_code == 2
+    assert "--resume demo" in again.stderr
+
+    # Everything comes from the run's folder: the database, too.
+    resumed = arena("train", "--resume", "demo", "--out", "mine", "--json")
+    assert resumed.exit_code == 0, resumed.output
+    assert json.loads(resumed.stdout) == said
+    assert not (here / "arena.db").exists()
+    plan = json.loads(arena("train", "--resume", "demo", "--out", "mine", "--dry-run", "--json").stdout)
+    assert plan["recipe"]["steps"] == 2
+    assert plan["commands"] == ["arena train --resume demo --out mine --db own.db"]
+    other = arena("train", "--resume", "demo", "--out", "mine", "--steps", "9")
+    assert other.exit_code == 2
+    assert "leave out --steps" in other.stderr
