@@ -54,6 +54,11 @@ def _declaring(declared: Declaration, base: Registration, arms: Sequence[Registr
 
 
 def seen_in_training(design: Design, arms: Sequence[Registration]) -> Iterator[str]:
-    """Yield the names of the design's buyers that an arm was trained against, by its lineage."""
-    seen = {name for arm in arms for name in listed(arm, "buyers")}
-    yield from sorted({buyer.name for buyer in design.buyers} & seen)
+    """Yield what an arm met in training, by its lineage, that should be new to it: buyers of the design,
+    and domains that it holds out."""
+    met = {key: {name for arm in arms for name in listed(arm, key)} for key in ("buyers", "domains")}
+    if buyers := sorted({buyer.name for buyer in design.buyers} & met["buyers"]):
+        yield f"trained against {', '.join(buyers)}: a gain there need not carry over to other buyers"
+    held_out = {domain.name for domain in design.domains if domain.held_out}
+    if domains := sorted(held_out & met["domains"]):
+        yield f"trained on {', '.join(domains)}, which the design holds out: nothing new is tried there"

@@ -1,6 +1,6 @@
 """`arena evaluate`: what a run's checkpoints gained over their base, played on the same cells."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,9 +10,9 @@ from arena.commands.run_tournament import Concurrency, TurnTimeout, Workers, Yes
 from arena.errors import UserError
 
 if TYPE_CHECKING:
-    from arena.design import Design
+    from arena.lineup import Lineup
     from arena.store import Registration, Store
-    from arena.tournament import Settings
+    from arena.tournament import Settings, Summary
 
 
 def evaluate_run(
@@ -71,48 +71,50 @@ def evaluate(
 
     `design` is a file or a stored design's hash. Raises UserError where it cannot be played.
     """
-    from arena.commands import evaluation_lines, progress
+    from arena.commands import evaluation_lines
     from arena.commands.printing import print_json
     from arena.commands.request import request_of
-    from arena.commands.run_tournament import check_cost
     from arena.lineup import resolve
     from arena.registry import Registry
-    from arena.template import with_arms
-    from arena.tournament import Tournament
+    from arena.template import seen_in_training, with_arms
     from leaderboard.evaluation import evaluated
 
     registry = Registry(store)
     start, arms = registry.find(base), [registry.find(name) for name in checkpoints]
     lineup = resolve(with_arms(request_of(store, design), start, arms, registry), store)
-    tournament = Tournament(store, lineup, settings)
-    for line in (*progress.plan_lines(tournament, lineup), *_seen(lineup.design, arms)):
-        typer.echo(line, err=True)
-    check_cost(tournament, lineup, yes)
+    lineup.notes += seen_in_training(lineup.design, arms)
     why = reason or f"an evaluation of {', '.join(arm.name for arm in arms)}"
-    for line in progress.frozen_lines(tournament.freeze(why)):
-        typer.echo(line, err=True)
-    with progress.shown(tournament) as tick:
-        summary = tournament.run(tick)
-    at = to_name(store.address)
-    for line in progress.closing_lines(summary, lineup, at):
-        typer.echo(line, err=True)
+    summary = _played(store, lineup, settings, why, yes)
     lineages = {arm.spec.version: arm.profile.lineage for arm in arms}
-    versions = [arm.spec.version for arm in arms]
-    found = evaluated(store.results(lineup.design), start.spec.version, versions, lineages)
+    results = store.results(lineup.design)
+    found = evaluated(results, start.spec.version, list(lineages), lineages)
     if as_json:
         said = [one.to_json(lineup.design.hash) for one in found]
         print_json({"tournament": summary.to_json(), "base": start.full_name, "checkpoints": said})
     else:
-        evaluation_lines.show(found, lineup.design, at)
+        evaluation_lines.show(found, lineup.design, to_name(store.address))
     return summary.complete
 
 
-def _seen(design: "Design", arms: Sequence["Registration"]) -> Iterator[str]:
-    from arena.printable import plain
-    from arena.template import seen_in_training
+def _played(
+    store: "Store", lineup: "Lineup", settings: "Settings | None", reason: str, yes: bool
+) -> "Summary":
+    """Freeze and play the design of `lineup`, and say on stderr what comes of it."""
+    from arena.commands import progress
+    from arena.commands.run_tournament import check_cost
+    from arena.tournament import Tournament
 
-    if seen := ", ".join(map(plain, seen_in_training(design, arms))):
-        yield f"  note: trained against {seen}: a gain against these need not carry over to others"
+    tournament = Tournament(store, lineup, settings)
+    for line in progress.plan_lines(tournament, lineup):
+        typer.echo(line, err=True)
+    check_cost(tournament, lineup, yes)
+    for line in progress.frozen_lines(tournament.freeze(reason)):
+        typer.echo(line, err=True)
+    with progress.shown(tournament) as tick:
+        summary = tournament.run(tick)
+    for line in progress.closing_lines(summary, lineup, to_name(store.address)):
+        typer.echo(line, err=True)
+    return summary
 
 
 def checkpoints_of(store: "Store", run: str, steps: Sequence[int]) -> list["Registration"]:

@@ -37,7 +37,7 @@ def print_list(found: Sequence[Mapping[str, Any]]) -> None:
         shown = (_step(row), row["model"], rate, _reward(row), kl, row["checkpoints"])
         add_row(table, row["run"], row["status"], *shown, wording.when(row["started_at"]), ended)
     print_table(table)
-    typer.echo(f"Reward: mean of the first {WINDOW} steps, and of the last; KL: of the last {WINDOW}.")
+    typer.echo(f"Reward: means of up to {WINDOW} steps, the first and the last; KL: of the last.")
 
 
 def print_run(row: Mapping[str, Any], recipe: Mapping[str, Any], steps: "Steps") -> None:
@@ -107,7 +107,7 @@ def _print_curves(steps: "Steps") -> None:
         add_row(table, described(name).title, *figures, curve)
     print_table(table)
     more = f"; --json has {len(shown.rest)} more metrics" if shown.rest else ""
-    typer.echo(f"First and now: means of {training.WINDOW} steps{more}.\n")
+    typer.echo(f"First and now: means of up to {training.WINDOW} steps{more}.\n")
 
 
 def _room() -> tuple[int, str]:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -10,8 +11,10 @@ from agents.scripted import spec_of
 from agents.spec import Profile
 from arena.analysis import Contrast
 from arena.cli import app
+from arena.commands.evaluation_lines import show
 from arena.store import Filter, Registration, Store
 from leaderboard.comparison import to_json
+from leaderboard.evaluation import evaluated
 from leaderboard.inference.contrasts import family, pair
 from leaderboard.inference.guards import guards
 from leaderboard.inference.value import value
@@ -110,10 +113,11 @@ def test_it_prints_gains_by_panel_their_sources_and_guards(folder: Path) -> None
         assert said in text
 
 
-def test_it_says_what_the_checkpoints_were_trained_against(folder: Path) -> None:
+def test_it_says_what_the_checkpoints_met_in_training(folder: Path) -> None:
     command = ["evaluate", RUN, "--design", str(folder / "plan.yaml"), "--db", str(folder / "arena.db")]
     done = CliRunner().invoke(app, command, env={"ARENA_DB": None})
     assert "note: trained against linear:" in done.stderr
+    assert "note: trained on chairs, which the design holds out:" in done.stderr
 
 
 def test_a_stored_design_is_a_template_too_and_old_matches_make_it_exploratory(tmp_path: Path) -> None:
@@ -183,3 +187,16 @@ def test_what_is_missing_makes_it_exit_with_1(tmp_path: Path) -> None:
     assert "1 matches are withdrawn" in evaluate(tmp_path, "--step", "52", expect=1)
     assert [one["held_out"] for one in whole["checkpoints"][0]["value"]] == [False]
     assert whole["checkpoints"][0]["against"] == []
+
+
+@pytest.mark.parametrize("kept", [0, 1, 30])
+def test_what_was_stopped_early_is_shown_as_far_as_it_goes(folder: Path, kept: int) -> None:
+    with Store.open(str(folder / "arena.db")) as store:
+        design = store.design().design
+        whole = store.results(design)
+    few = whole.where(np.arange(len(whole.key_M)) < kept)
+    base, *saved = [player.version for player in design.sellers][:3]
+    found = evaluated(few, base, saved, {})
+    assert [one.name for one in found] == [f"{RUN}-26", f"{RUN}-52"]
+    json.dumps([one.to_json(design.hash) for one in found], allow_nan=False)
+    show(found, design, None)

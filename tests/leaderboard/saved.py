@@ -80,6 +80,9 @@ def store_run(path: Path, status: str | None = "done", **changed: object) -> Non
 
 def known(step: int | None) -> tuple[Profile, Connection, str]:
     """Return what is known of the base, or of what was saved at a step."""
-    lineage = {} if step is None else {"run": RUN, "step": step, "kl": step / 400, "buyers": ["linear"]}
+    lineage = {}
+    if step is not None:
+        met = {"buyers": ["linear"], "domains": ["bread", "chairs"]}
+        lineage = {"run": RUN, "step": step, "kl": step / 400} | met
     base = None if step is None else BASE
     return Profile(family="gemma", base=base, lineage=lineage), Connection(), utc_now()
