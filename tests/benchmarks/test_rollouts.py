@@ -1,0 +1,47 @@
+"""What batching gains and what a rollout costs, as a test: all sides have to do what they were asked."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("trl", reason="training needs pip install 'bargaining-arena[train]'")
+
+from tests.benchmarks import rollouts
+
+LEAST = 4.0
+"""How many times the seller tokens of one dialogue at a time 64 at once give, in processor time. The aim
+is 5; the printed ratio is the figure, and the floor leaves room for a busy machine."""
+MOST = 0.2
+"""What a rollout may add to its bare calls of generate. The aim is 0.15."""
+
+
+@pytest.mark.slow
+def test_dialogues_together_are_quicker_and_a_rollout_adds_little(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = tmp_path / "figures.json"
+    subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.rollouts"],
+        env={
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "ARENA_BENCHMARKS": str(figures),
+        },
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    result = json.loads(figures.read_text())
+    with capsys.disabled():
+        print("\n" + rollouts.table(result))
+    speed, cost = result["batching"], result["overhead"]
+    assert speed["together_turns"] > 2 * rollouts.TOGETHER
+    assert speed["alone_turns"] > 2 * rollouts.ALONE
+    assert speed["ratio"] >= LEAST
+    assert 0 < cost["overhead"] <= MOST
