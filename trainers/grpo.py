@@ -9,7 +9,7 @@ from typing import Any, Literal
 from agents.local.tokens import ChatTokens
 from trainers.adapter import generator
 from trainers.cells import Cells
-from trainers.metrics import played, step_metrics
+from trainers.metrics import logged, step_metrics
 from trainers.ranks import Ranks
 from trainers.recipe import Recipe
 from trainers.rollout import Episode, roll_out
@@ -51,7 +51,7 @@ class Rollouts:
         ranks = Ranks(trainer.accelerator)
         generate = generator(trainer, self._idle)
         episodes = roll_out(cells, self._chat, self._recipe, generate, ranks.any)
-        step = ranks.all_of([played(episode) for episode in episodes])
+        step = ranks.all_of([logged(episode) for episode in episodes])
         self.metrics = step_metrics(step, self._recipe.group_size)
         self.watch(episodes)
         rewards = [episode.reward for episode in episodes]

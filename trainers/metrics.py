@@ -12,7 +12,7 @@ from scenarios.scenario import Role
 from trainers.rollout import Episode
 
 
-class Played(NamedTuple):
+class Logged(NamedTuple):
     """What is logged of one dialogue. Unlike an episode it travels between processes."""
 
     buyer: str
@@ -26,14 +26,14 @@ class Played(NamedTuple):
         return self.outcome.seller_score
 
 
-def played(episode: Episode) -> Played:
+def logged(episode: Episode) -> Logged:
     """Return what is logged of a finished episode."""
     assert episode.outcome is not None
     tokens = len(episode.prompt_ids) + len(episode.completion_ids)
-    return Played(episode.cell.buyer_name, episode.outcome, sum(episode.mask), tokens)
+    return Logged(episode.cell.buyer_name, episode.outcome, sum(episode.mask), tokens)
 
 
-def step_metrics(step: Sequence[Played], group_size: int) -> dict[str, float]:
+def step_metrics(step: Sequence[Logged], group_size: int) -> dict[str, float]:
     """Return a step's metrics, of all its dialogues in order, those of other processes included.
 
     Rates are shares in [0, 1]; void matches count in `void_rate` only.
@@ -66,7 +66,7 @@ def step_metrics(step: Sequence[Played], group_size: int) -> dict[str, float]:
     return found | buyer_mix(step)
 
 
-def buyer_mix(step: Sequence[Played]) -> dict[str, float]:
+def buyer_mix(step: Sequence[Logged]) -> dict[str, float]:
     """Return the share of dialogues that each buyer of the pool took part in."""
     count = Counter(one.buyer for one in step)
     return {f"buyer/{name}": _share(times, len(step)) for name, times in sorted(count.items())}
@@ -81,7 +81,7 @@ def _concentration(messages: Sequence[str]) -> float:
     return _share(max(count.values(), default=0), len(messages))
 
 
-def _zero_variance(step: Sequence[Played], group_size: int) -> float:
+def _zero_variance(step: Sequence[Logged], group_size: int) -> float:
     groups = [step[i : i + group_size] for i in range(0, len(step), group_size)]
     flat = [len({one.score for one in group if one.score is not None}) < 2 for group in groups]
     return _share(sum(flat), len(flat))
