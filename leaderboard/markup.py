@@ -50,7 +50,7 @@ h3.ba-part {{ padding: 0; margin: 1.1rem 0 .2rem 0; font-size: 1.15rem; }}
 .ba-terms-list dd, .ba-term dd {{ max-width: 48rem; margin-bottom: .5rem; }}
 .ba-term {{ border-left: 4px solid {palette.SELLER}; background: {palette.SELLER}1a;
   padding: .5rem .8rem; }}
-.ba-note {{ opacity: .7; font-size: .85rem; margin-top: .5rem; }}
+.ba-note {{ opacity: .7; font-size: .85rem; margin-top: .5rem; overflow-wrap: anywhere; }}
 .ba-turn {{ border-radius: .6rem; padding: .55rem .8rem; margin: 0 0 .55rem 0; max-width: 94%;
   overflow-wrap: anywhere; }}
 .ba-seller {{ background: {palette.SELLER}22; border-left: 4px solid {palette.SELLER}; }}
