@@ -7,6 +7,7 @@ are then the very same; on a GPU kernels that add in another order make them equ
 
 import errno
 import os
+import shutil
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,8 +76,8 @@ def train(
                 with suppress(StoreError):  # the record may be on the same full disk
                     interrupted = isinstance(error, KeyboardInterrupt)
                     store.end_training_run(name, INTERRUPTED if interrupted else FAILED)
-            if trouble := _unwritable(error, half):
-                raise UserError(f"{trouble}. {_stands(folder, name)}") from error
+            if _unwritable(error, half):
+                raise UserError(f"{_no_room(folder, half, error)}. {_stands(folder, name)}") from error
             raise
         if leads:
             store.end_training_run(name, finished.status)
@@ -104,7 +105,7 @@ class _Run:
         PartialState(cpu=self.machine.cpu).wait_for_everyone()
         recipe = self.prepared.recipe
         model = located(self.prepared, self.folder.parent / BASES, self.progress)
-        loaded, tokenizer = load(model, recipe.revision, cpu=self.machine.cpu)
+        loaded, tokenizer = load(model, recipe.revision)
         base = described(model, recipe.revision, self.prepared.size)
         if self.leads:
             keep(base, self.folder)
@@ -182,18 +183,23 @@ def _check_anchor(trainer: Any) -> None:
         )
 
 
-def _unwritable(error: BaseException, half: list[int]) -> str:
-    """Return in words that something could not be saved; empty where `error` is of another kind.
+def _unwritable(error: BaseException, half: list[int]) -> bool:
+    """Return whether `error` says that something could not be saved.
 
     `half`: steps of checkpoints that were left half-written. safetensors and torch report a full disk by
-    errors of their own.
+    errors of their own; torch's name the source file of its writer.
     """
-    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return True
     writing = isinstance(error, OSError) or type(error).__name__ == "SafetensorError"
-    if not full and not (half and (writing or "PytorchStreamWriter" in str(error))):
-        return ""
+    return bool(half) and (writing or "inline_container" in str(error))
+
+
+def _no_room(folder: Path, half: list[int], error: BaseException) -> str:
     what = f"the checkpoint of step {half[-1]}" if half else "the run"
-    return f"{what} could not be saved: {str(error).splitlines()[0]}"
+    free = shutil.disk_usage(folder).free / 2**30
+    said = str(error).splitlines()[0]
+    return f"{what} could not be saved ({said}); the disk of {folder} has {free:.1f} GiB left"
 
 
 def _stands(folder: Path, name: str) -> str:

@@ -1,8 +1,8 @@
 """A real run that leaves a trace of what it played and what its KL divergence was measured from.
 
 As a program it trains in a process of its own, which may be killed:
-``python -m tests.trainers.watched OUT BASE NAME STEPS [TRAP]``. A TRAP is the name of a file: when a
-checkpoint after the first is being saved and comes to that file, the process kills itself.
+``python -m tests.trainers.watched OUT BASE NAME STEPS [TRAP]``. A TRAP is how a file's name begins: when
+a checkpoint after the first is being saved and comes to that file, the process kills itself.
 """
 
 import hashlib
@@ -116,7 +116,7 @@ def _set(trap: str) -> None:
     seen: set[str] = set()
 
     def opened(event: str, args: tuple[Any, ...]) -> None:
-        if event == "open" and str(args[0]).endswith(f"/{trap}") and "checkpoint-" in str(args[0]):
+        if event == "open" and f"/{trap}" in str(args[0]) and "checkpoint-" in str(args[0]):
             seen.add(str(args[0]))
             if len(seen) > 1:
                 os.kill(os.getpid(), signal.SIGKILL)
