@@ -1,0 +1,181 @@
+"""The pieces that TRL's trainer is given: its settings, its log, and the one method behind it all."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl", reason="training needs pip install 'bargaining-arena[train]'")
+
+from agents.agent import ActionKind
+from arena.errors import UserError
+from arena.play import Attempt, Outcome, Turn
+from arena.protocol import Ending, Fault
+from scenarios.scenario import Role
+from tests.trainers.small_run import CPU, cells_for, recipe_for, tiny_base
+from trainers.adapter import METHOD, generator
+from trainers.grpo import Machine, prompts, settings, trainer_of
+from trainers.metrics import Logged, logged, step_metrics
+from trainers.recipe import Recipe
+from trainers.rollout import Episode, Ids
+
+__all__ = ["tiny_base"]
+
+
+def made(recipe: Recipe, base: Path, folder: Path) -> tuple[Any, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(base)
+    return trainer_of(recipe, CPU, folder, cells_for(recipe), model, AutoTokenizer.from_pretrained(base))
+
+
+def test_groups_are_whole_and_a_steps_metrics_are_in_trls_log(tiny_base: Path, tmp_path: Path) -> None:
+    recipe = recipe_for(tiny_base, steps=2, group_size=4, groups_per_step=2)
+    trainer, rollouts = made(recipe, tiny_base, tmp_path)
+    steps: list[Sequence[Episode]] = []
+    rollouts.watch = steps.append
+    trainer.train()
+    assert [[e.cell.number for e in step] for step in steps] == [[0] * 4 + [1] * 4, [2] * 4 + [3] * 4]
+    for step, log in zip(steps, trainer.state.log_history, strict=False):
+        expected = step_metrics([logged(episode) for episode in step], 4)
+        found = {name: log[name] for name in expected}
+        assert found == pytest.approx(expected, nan_ok=True, rel=1e-5)
+        assert log["reward"] == pytest.approx(expected["score"])
+        assert log["completions/mean_length"] * 8 == pytest.approx(expected["seller_tokens"])
+
+
+def test_small_batches_learn_from_the_same_dialogues(tiny_base: Path, tmp_path: Path) -> None:
+    """Several backward passes a step; TRL generates once for all of them."""
+    recipe = recipe_for(tiny_base, steps=1, group_size=4, groups_per_step=2)
+    args = settings(recipe, Machine(cpu=True, micro_batch=2), tmp_path)
+    assert (args.per_device_train_batch_size, args.gradient_accumulation_steps) == (2, 4)
+    assert args.generation_batch_size == recipe.rows_per_step
+
+
+def test_shuffled_rewards_are_the_same_ones_elsewhere(tiny_base: Path, tmp_path: Path) -> None:
+    """Dealt out by the recipe alone, so that a resumed control is the same control."""
+    recipe = recipe_for(tiny_base, group_size=4, groups_per_step=2, shuffled_rewards=True)
+    trainer, rollouts = made(recipe, tiny_base, tmp_path)
+    import torch
+
+    rows = [prompts(recipe)[place // 4]["prompt"] for place in range(8)]
+    played: list[list[float]] = []
+    rollouts.watch = lambda episodes: played.append([episode.reward for episode in episodes])
+    dealt = []
+    for _ in range(2):
+        torch.manual_seed(7)
+        dealt.append(rollouts(rows, trainer)["utility"])
+    assert played[0] == played[1]
+    assert len(set(played[0])) > 2
+    assert sorted(dealt[0]) == sorted(played[0])
+    assert dealt[0] != played[0]
+    assert dealt[0] == dealt[1]
+
+
+def test_sampling_is_that_of_the_policy_itself(tmp_path: Path) -> None:
+    """A temperature or a cut of the tail would bias the ratios; the rest is the recipe's."""
+    recipe = recipe_for("none", loss_type="dr_grpo", beta=0.02, learning_rate=3e-6)
+    args = settings(recipe, CPU, tmp_path)
+    assert (args.temperature, args.top_k, args.top_p, args.repetition_penalty) == (1.0, 0, 1.0, 1.0)
+    assert (args.loss_type, args.beta, args.learning_rate) == ("dr_grpo", 0.02, 3e-6)
+    assert (args.num_iterations, args.shuffle_dataset) == (1, False)
+    assert args.max_completion_length == recipe.answer_tokens
+
+
+def test_a_trl_without_the_method_is_named() -> None:
+    with pytest.raises(UserError, match=rf"TRL 1\.\d+\.\d+ has no GRPOTrainer\.{METHOD}: install"):
+        generator(object(), [])
+
+
+class Other:
+    """An accelerator of two processes, the other of which has `rows` rows."""
+
+    num_processes, device = 2, "cpu"
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+
+    def gather(self, counts: Any) -> Any:
+        import torch
+
+        return torch.cat([counts, torch.tensor([self._rows])])
+
+
+class Backend:
+    """A trainer that answers each row with its first id."""
+
+    def __init__(self, other: int, logprobs: bool) -> None:
+        self.accelerator, self._logprobs = Other(other), logprobs
+        self.asked: list[list[Ids]] = []
+
+    def _generate_single_turn(
+        self, rows: list[Ids], images: None, fields: dict[str, Any], num_generations: int
+    ) -> Any:
+        assert (images, fields, num_generations) == (None, {}, 1)
+        self.asked.append(rows)
+        return [(row[0], 9) for row in rows], [[-1.0, -2.0] for _ in rows] if self._logprobs else None
+
+
+@pytest.mark.parametrize("logprobs", [False, True])
+@pytest.mark.parametrize("other", [0, 2, 4])
+def test_rows_are_filled_up_to_those_of_the_other_process(other: int, logprobs: bool) -> None:
+    backend = Backend(other, logprobs)
+    found, said = generator(backend, [7, 7])([[1, 2], [3]])
+    assert backend.asked == [[[1, 2], [3], *[[7, 7]] * max(0, other - 2)]]
+    assert found == [[1, 9], [3, 9]]
+    assert said == ([[-1.0, -2.0]] * 2 if logprobs else None)
+
+
+def test_no_rows_anywhere_are_not_generated_for() -> None:
+    backend = Backend(0, True)
+    assert generator(backend, [7])([]) == ([], None)
+    assert backend.asked == []
+    assert generator(Backend(1, True), [7])([]) == ([], [])
+
+
+def turn(role: Role, message: str = "", fault: Fault | None = None, **changes: Any) -> Turn:
+    attempts = (Attempt("?", fault, None),) if fault else ()
+    own = {"kind": ActionKind.TALK, "offer": None} | changes
+    return Turn(role, own["kind"], own["offer"], message, "", attempts)
+
+
+def one(ending: Ending, score: float | None, turns: list[Turn], at_fault: Role | None = None) -> Logged:
+    deal = (0,) if ending is Ending.AGREEMENT else None
+    return Logged("linear", Outcome(ending, at_fault, deal, score, None, turns), 10, 50)
+
+
+def test_a_steps_metrics() -> None:
+    """By hand: two groups of three, one of them flat; a void match counts in its own rate only."""
+    seller, buyer = Role.SELLER, Role.BUYER
+    step = [
+        one(
+            Ending.AGREEMENT, 0.8, [turn(seller, "Take this boat."), turn(buyer, kind=ActionKind.ACCEPT)]
+        ),
+        one(
+            Ending.AGREEMENT, 0.2, [turn(buyer, "no", Fault.EMPTY), turn(seller, kind=ActionKind.ACCEPT)]
+        ),
+        one(Ending.PROVIDER_ERROR, None, [turn(seller, "Take this boat.", Fault.EMPTY)], buyer),
+        one(Ending.FORFEIT_FORMAT, 0.0, [turn(seller, "", Fault.NOT_JSON, kind=None)], seller),
+        one(Ending.FORFEIT_TIMEOUT, 0.0, [turn(seller, "Take this boat.")], buyer),
+        Logged("boulware", one(Ending.WALK_AWAY, 0.0, []).outcome, 0, 2),
+    ]
+    found = step_metrics(step, 3)
+    assert found["score"] == pytest.approx(0.2)
+    assert found["deal_rate"] == pytest.approx(2 / 5)
+    assert found["walk_away_rate"] == found["forfeit_rate"] == pytest.approx(1 / 5)
+    assert found["void_rate"] == pytest.approx(1 / 6)
+    assert found["fault_rate"] == found["accept_rate"] == pytest.approx(1 / 4)
+    assert found["leak_rate"] == 0
+    assert found["opener_concentration"] == 1.0
+    assert found["zero_variance_share"] == 0.5
+    assert found["turns"] == pytest.approx(4 / 5)
+    assert (found["seller_tokens"], found["dialogue_tokens"]) == (50, 252)
+    assert (found["buyer/linear"], found["buyer/boulware"]) == pytest.approx((5 / 6, 1 / 6))
+
+
+def test_a_step_of_void_matches_has_no_rates() -> None:
+    found = step_metrics([one(Ending.PROVIDER_ERROR, None, [])] * 2, 2)
+    assert (found["void_rate"], found["zero_variance_share"]) == (1.0, 1.0)
+    assert all(math.isnan(found[name]) for name in ("score", "deal_rate", "fault_rate", "turns"))
