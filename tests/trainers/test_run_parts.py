@@ -1,0 +1,145 @@
+"""What a run is put together from: its record, the agents it makes, the base it starts from."""
+
+from dataclasses import replace
+from functools import partial
+from math import isnan, nan
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agents.scripted import spec_of
+from agents.spec import Connection, Profile
+from arena.store import Registration, Store, StoreError
+from tests.trainers.small_run import OWN, SHAPE, prepared_for, recipe_for
+from trainers.bases import Base, made
+from trainers.registration import base_agent, register
+from trainers.sizes import SIZES
+
+pytest.importorskip("trl", reason="training needs pip install 'bargaining-arena[train]'")
+RECIPE = recipe_for("google/gemma")
+BASE = Base("gemma", "google/gemma", "a" * 12, "E-series", "gemma", 2.3e9)
+
+
+def silent(line: str) -> None:
+    """Tell nobody."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with Store.open(str(tmp_path / "arena.db")) as opened:
+        opened.add_training_run("run", RECIPE.content())
+        yield opened
+
+
+def log(recorder: Any, step: int, **logs: Any) -> None:
+    """Let a recorder hear of a step as the trainer tells it."""
+    state = SimpleNamespace(
+        global_step=step, max_steps=9, log_history=[{"dialogue_tokens": 10.0}] * step
+    )
+    recorder.on_log(None, state, None, logs=logs)
+
+
+def test_a_step_is_stored_under_known_names_and_what_has_no_value_is_nan(store: Store) -> None:
+    from trainers.callbacks import Recorder
+
+    recorder = Recorder("run", store, silent)
+    log(recorder, 1, loss=0.1, kl=None, grad_norm=nan, step_time=3.0, epoch=0.5, num_tokens=7.0)
+    log(recorder, 1, train_runtime=3.0, train_loss=0.1)
+    ((step, values),) = store.training_steps("run")
+    assert step == 1
+    assert isnan(values.pop("kl"))
+    assert isnan(values.pop("grad_norm"))
+    assert values == {"loss": 0.1, "seconds": 3.0, "num_tokens": 10.0}
+
+
+def test_a_step_that_is_repeated_replaces_the_one_before(store: Store) -> None:
+    from trainers.callbacks import Recorder
+
+    for loss in (0.1, 0.2):
+        log(Recorder("run", store, silent), 3, loss=loss)
+    assert store.training_steps("run") == [(3, {"loss": 0.2, "num_tokens": 30.0})]
+
+
+def test_a_record_out_of_reach_is_written_later(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trainers.callbacks import Recorder
+
+    heard: list[str] = []
+    recorder = Recorder("run", store, heard.append)
+
+    def locked(*_: Any) -> None:
+        raise StoreError("the database is locked")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "add_training_steps", locked)
+        log(recorder, 1, loss=0.1)
+        with pytest.raises(StoreError):
+            recorder.flush()
+    assert "tried again: the database is locked" in heard[-1]
+    assert store.training_steps("run") == []
+    log(recorder, 2, loss=0.2)
+    assert [step for step, _ in store.training_steps("run")] == [1, 2]
+
+
+def test_a_base_is_registered_once(store: Store) -> None:
+    agent = base_agent(BASE, RECIPE, store.registrations())
+    assert register([agent], store) == ["gemma"]
+    again = base_agent(BASE, RECIPE, store.registrations())
+    assert register([again], store) == []
+    assert len(store.registrations()) == 1
+
+
+def test_weights_that_play_under_a_name_are_known_by_it(store: Store) -> None:
+    agent = base_agent(BASE, RECIPE, [])
+    register([replace(agent, name="run-26")], store)
+    assert (
+        base_agent(replace(BASE, name="checkpoint-26"), RECIPE, store.registrations()).name == "run-26"
+    )
+
+
+def test_a_base_takes_nobodys_name(store: Store) -> None:
+    taken = Registration("gemma", spec_of("linear"), "both", Profile(), Connection(), "2026-01-01")
+    store.add_registrations([taken])
+    agent = base_agent(BASE, RECIPE, store.registrations())
+    assert agent.name == f"gemma-{agent.spec.version[:6]}"
+    longer = RECIPE.model_copy(update={"answer_tokens": 99})
+    register([agent], store)
+    other = base_agent(BASE, longer, store.registrations())
+    assert other.name not in ("gemma", agent.name)
+
+
+def test_a_withdrawn_agent_stays_withdrawn(store: Store) -> None:
+    agent = base_agent(BASE, RECIPE, [])
+    register([agent], store)
+    store.withdraw_agent("gemma", agent.spec.version, "a mistake")
+    assert register([agent], store) == []
+    assert store.registrations()[0].withdrawn_reason == "a mistake"
+
+
+@pytest.mark.parametrize("family", ["E-series", "conventional"])
+def test_a_tiny_base_is_made_once_and_shared(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import trainers.warm_start
+
+    shape = SHAPE | OWN[family]
+    short = partial(trainers.warm_start.warm_start, matches=12, steps=2, batch=4, shape=shape)
+    monkeypatch.setattr(trainers.warm_start, "warm_start", short)
+    size = SIZES["tiny" if family == "E-series" else "tiny-conventional"]
+    prepared = prepared_for(recipe_for(size.name))
+    heard: list[str] = []
+    folder = made(prepared, size, tmp_path, heard.append)
+    assert heard == [f"making the base {folder.name} once: some minutes on a CPU"]
+    assert {"model.safetensors", "tokenizer.json"} <= {path.name for path in folder.iterdir()}
+
+    def failing(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trainers.warm_start, "warm_start", failing)
+    alike = prepared_for(recipe_for(size.name, learning_rate=1e-4, seed=7, steps=9, save_steps=3))
+    assert made(alike, size, tmp_path, heard.append) == folder
+    other = prepared_for(recipe_for(size.name, turns=3))
+    with pytest.raises(KeyboardInterrupt):
+        made(other, size, tmp_path, heard.append)
+    assert list(tmp_path.iterdir()) == [folder]
