@@ -40,8 +40,10 @@ def missing_lines(plan: "Plan") -> Iterator[str]:
         yield f"  - {plain(sentence)}"
 
 
-def closing_lines(finished: "Finished", name: str, steps: int, db: str | None) -> Iterator[str]:
-    """Yield how a run ended, and what to do next."""
+def closing_lines(
+    finished: "Finished", name: str, steps: int, db: str | None, judged: bool
+) -> Iterator[str]:
+    """Yield how a run ended, and what to do next; `judged`: its evaluation follows anyway."""
     said = {"done": "done", "stopped": "stopped early", "interrupted": "interrupted"}
     status = said.get(finished.status, finished.status)
     yield f"{plain(name)}: {status} at step {finished.step} of {steps}"
@@ -52,7 +54,7 @@ def closing_lines(finished: "Finished", name: str, steps: int, db: str | None) -
         yield f"  checkpoints of base {plain(finished.base)}: {saved}"
     at = database_option(db)
     yield f"Its curves: arena runs show {plain(name)}{at}"
-    if finished.checkpoints:
+    if finished.checkpoints and not judged:
         yield f"What it gained: arena evaluate {plain(name)} --design FILE{at}"
 
 

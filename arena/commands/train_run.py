@@ -91,7 +91,7 @@ def start(request: Request) -> None:
         _launch(request)
     if not _launched():
         _see_one_gpu(plan)
-    with open_store(options["db"], create=True) as store:
+    with _record(options["db"]) as store:
         finished = _trained(request, store)
         if not _leads():
             return
@@ -194,6 +194,7 @@ def _launch(request: Request) -> None:
         raise UserError("more than one machine is needed: start the command above on each of them")
     if request.options["db"]:
         os.environ["ARENA_DB"] = request.options["db"]
+    open_store(request.options["db"], create=True).close()  # before many processes look for it
     command = runnable(plan.commands[-1])
     os.execv(command[0], command)
 
@@ -262,14 +263,21 @@ def _close(request: Request, finished: "Finished", store: "Store", *, quiet: boo
             }
         )
         return
-    steps = request.plan.prepared.recipe.steps
-    for line in closing_lines(finished, request.name, steps, to_name(store.address)):
+    steps, judged = request.plan.prepared.recipe.steps, request.options["evaluate"] is not None
+    for line in closing_lines(finished, request.name, steps, to_name(store.address), judged):
         typer.echo(line, err=quiet)
 
 
 def _launched() -> bool:
     """Return whether a launcher started this process."""
     return "WORLD_SIZE" in os.environ
+
+
+def _record(db: str | None) -> "Store":
+    """Return the database for the process that leads, and for every other an empty one in memory."""
+    from arena.store import Store
+
+    return open_store(db, create=True) if _leads() else Store.open("sqlite://")
 
 
 def _leads() -> bool:
