@@ -21,20 +21,20 @@ PROBE_S = 10.0
 """Seconds in which Hugging Face must answer before anything is downloaded."""
 
 
-def load(model: str, revision: str | None, *, cpu: bool) -> tuple[Any, Any]:
+def load(model: str, revision: str | None) -> tuple[Any, Any]:
     """Return the model, a Hugging Face id or a folder, ready to train, and its tokenizer.
 
     Weights are float32, which steps of 1e-6 need: near 0.02, bfloat16 has a spacing of 1e-4. What is
     outside the language model is frozen. The tokenizer pads on the left, and it and the generation
-    config agree on what ends an answer. `revision` is of an id only. With `cpu` the weights stay in
-    ordinary memory; else the trainer moves them. Raises UserError with what to do.
+    config agree on what ends an answer. `revision` is of an id only. The weights are in ordinary memory,
+    from where the trainer moves them. Raises UserError with what to do.
     """
     folder = located(model, revision)
     loaded = whole(folder)
     tokenizer = _tokenizer(folder)
     agree(loaded, tokenizer, folder)
     freeze(loaded)
-    return (loaded.to("cpu") if cpu else loaded), tokenizer
+    return loaded, tokenizer
 
 
 def located(model: str, revision: str | None) -> Path:

@@ -97,7 +97,7 @@ def _trained(
     base: Path, folder: Path, stop: CollapseStop, changes: dict[str, Any], also: Sequence[Any] = ()
 ) -> Any:
     recipe = recipe_for(base, **changes)
-    model, tokenizer = load(str(base), None, cpu=True)
+    model, tokenizer = load(str(base), None)
     trainer, rollouts = trainer_of(
         recipe, CPU, folder, cells_for(recipe), model, tokenizer, [stop, *also]
     )

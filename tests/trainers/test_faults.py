@@ -30,6 +30,8 @@ from trainers.rollout import Episode
 __all__ = ["tiny_base"]
 
 Pool = dict[str, tuple[AgentSpec, Connection]]
+TALK = '{"message":"Good day.","action":"talk"}'
+"""Legal on every turn: a match goes on until the buyer ends it."""
 PLUGINS = "tests.trainers.faulty_buyers"
 
 
@@ -50,17 +52,22 @@ class Run:
         )
         own = cells_for(recipe_for(base))
         cells = own if pool is None else Cells(self.recipe, own._domains, pool)
-        self.model, tokenizer = load(str(base), None, cpu=True)
+        self.model, self._tokenizer = load(str(base), None)
         self.told: list[str] = []
         self.episodes: list[Episode] = []
         self.stop = CollapseStop(self.told.append, Limits(steps=2))
         self.trainer, rollouts = trainer_of(
-            self.recipe, CPU, folder, cells, self.model, tokenizer, [self.stop]
+            self.recipe, CPU, folder, cells, self.model, self._tokenizer, [self.stop]
         )
         rollouts.watch = self._watch
         self.before = weights(self.model)
 
-    def train(self) -> "Run":
+    def train(self, saying: str | None = None) -> "Run":
+        """Train; with `saying` the seller says only that, as if it had been sampled."""
+        if saying is not None:
+            ids = self._tokenizer(saying, add_special_tokens=False)["input_ids"]
+            answer = [*ids, self.model.generation_config.eos_token_id[0]]
+            self.trainer._generate_single_turn = lambda rows, *_, **__: ([answer] * len(rows), None)
         self.trainer.train()
         return self
 
@@ -129,23 +136,18 @@ def test_a_buyers_own_failure_is_its_forfeit(make: Any, plugin: str, ending: End
     hung = not faulty_buyers.released.is_set()
     faulty_buyers.released.set()
     assert hung
-    against = [outcome for outcome in run.outcomes if outcome.at_fault is Role.BUYER]
-    assert against
-    assert {outcome.ending for outcome in against} == {ending}
-    for episode in run.episodes:
-        if episode.outcome is not None and episode.outcome.at_fault is Role.BUYER:
-            assert episode.reward == episode.cell.scenario.seller.walk_away
+    assert {(outcome.ending, outcome.at_fault) for outcome in run.outcomes} == {(ending, Role.BUYER)}
+    assert all(e.reward == e.cell.scenario.seller.walk_away for e in run.episodes)
     assert run.logs[0]["void_rate"] == 0
     assert finite(run)
 
 
 def test_a_buyer_that_always_walks_away_teaches_nothing_and_breaks_nothing(make: Any) -> None:
-    run = make(pool_of(spec_of("walk_away")), groups_per_step=2, beta=0.0).train()
-    walked = [outcome for outcome in run.outcomes if outcome.ending is Ending.WALK_AWAY]
-    assert walked
-    assert {outcome.seller_score for outcome in walked} == {
-        episode.cell.scenario.seller.walk_away for episode in run.episodes if episode.outcome in walked
-    }
+    run = make(pool_of(spec_of("walk_away")), groups_per_step=2, beta=0.0).train(TALK)
+    assert {outcome.ending for outcome in run.outcomes} == {Ending.WALK_AWAY}
+    assert all(e.reward == e.cell.scenario.seller.walk_away for e in run.episodes)
+    assert run.logs[0]["zero_variance_share"] == 1
+    assert not run.moved
     assert finite(run)
 
 
@@ -157,7 +159,7 @@ def test_a_provider_that_fails_voids_every_match_and_nothing_is_learned(
     monkeypatch.setattr(provider, "PAUSES_S", (0.01, 0.01))
     with scripted_api() as api:
         api.answers = Always([error(503, "the buyer is overloaded")])
-        run = make(served(api), steps=4, save_steps=1).train()
+        run = make(served(api), steps=4, save_steps=1).train(TALK)
     assert {outcome.ending for outcome in run.outcomes} == {Ending.PROVIDER_ERROR}
     assert {episode.reward for episode in run.episodes} == {None}
     assert not any(any(episode.mask) for episode in run.episodes)
@@ -173,7 +175,7 @@ def test_a_provider_that_fails_voids_every_match_and_nothing_is_learned(
 def test_a_provider_that_says_nothing_voids_the_match(make: Any) -> None:
     with scripted_api() as api:
         api.answers = Always([Answer(delay_s=1.5, body={})])
-        run = make(served(api), turn_timeout=0.2).train()
+        run = make(served(api), turn_timeout=0.2).train(TALK)
     assert {outcome.ending for outcome in run.outcomes} == {Ending.PROVIDER_ERROR}
     assert not run.moved
 
@@ -183,11 +185,10 @@ def test_a_model_that_answers_rubbish_forfeits(make: Any) -> None:
     """Asked again twice, over HTTP, in two steps: the connection outlives the first."""
     with scripted_api() as api:
         api.answers = Always([chat("Let me think about it.")])
-        run = make(served(api), steps=2).train()
-    faulty = [outcome for outcome in run.outcomes if outcome.at_fault is Role.BUYER]
-    assert faulty
-    assert {outcome.ending for outcome in faulty} == {Ending.FORFEIT_FORMAT}
-    assert len(faulty[0].turns[-1].attempts) == 3
+        run = make(served(api), steps=2).train(TALK)
+    for outcome in run.outcomes:
+        assert (outcome.ending, outcome.at_fault) == (Ending.FORFEIT_FORMAT, Role.BUYER)
+        assert len(outcome.turns[-1].attempts) == 3
     assert len(run.logs) == 2
     assert {step["void_rate"] for step in run.logs} == {0}
 
