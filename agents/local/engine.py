@@ -26,8 +26,10 @@ MODELS = "ARENA_LOCAL_MODELS"
 FEWEST = 2
 """Kept in memory where it is not set: a match between two local models needs both on every turn."""
 PATIENCE_S = 60.0
-_QUIET = 3
-"""Rounds of the event loop without a new request, after which nothing else is about to ask."""
+_QUIET = 20
+"""Rounds of the event loop without a new request, after which nobody else is about to ask. From an answer
+to the next question of the same match it takes about five, and some more where a match ends and another
+begins; too few would let the matches fall out of step, and batches become small."""
 
 
 _In = TypeVar("_In")
@@ -98,27 +100,27 @@ class Engines:
         arrival.cancel()
 
     def _next(self) -> Weights | None:
-        """Return whose turn it is: weights in memory first, but for one that waits too long."""
-        first = {}
-        for weights, queue in self._waiting.items():
+        """Return whose turn it is: those for whom most wait, of the ones that cost no other its place in
+        memory; before them, ones that wait too long."""
+        for queue in self._waiting.values():
             while queue and queue[0].answer.done():  # given up: a turn's timeout, the end of a run
                 queue.popleft()
-            if queue:
-                first[weights] = queue[0].since
-        if not first:
+        asked = {weights: queue for weights, queue in self._waiting.items() if queue}
+        if not asked:
             return None
-        longest = min(first, key=lambda weights: first[weights])
-        if asyncio.get_running_loop().time() - first[longest] > PATIENCE_S:
+        longest = min(asked, key=lambda weights: asked[weights][0].since)
+        if asyncio.get_running_loop().time() - asked[longest][0].since > PATIENCE_S:
             return longest
-        ready = [weights for weights in first if self._free(weights) and weights in self._loaded]
-        return min(ready or first, key=lambda weights: first[weights])
+        room = len(self._loaded) < self.most
+        cheap = [weights for weights in asked if room or weights in self._loaded]
+        return max(cheap or asked, key=lambda weights: len(asked[weights]))
 
     def _free(self, weights: Weights) -> bool:
         """Return whether a call may begin. Loading waits until nothing runs: it may need the memory."""
         backend = self._loaded.get(weights)
         if backend is None:
             return not self._running
-        return [*self._running.values()].count(weights) < backend.calls
+        return len(self._running) < backend.calls
 
     def _begin(self, weights: Weights) -> None:
         backend, queue = self._loaded.get(weights), self._waiting[weights]

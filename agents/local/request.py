@@ -38,7 +38,7 @@ class Backend(Protocol):
     rows: int
     """Requests that one call of `answer` takes at most."""
     calls: int
-    """Calls of `answer`, from threads, that may be under way at once."""
+    """Calls of `answer`, from threads, that may be under way at once, on all models together."""
 
     def answer(self, requests: Sequence[Request]) -> list[Ids]:
         """Return what was sampled for each request, the id that ends an answer included."""
