@@ -24,9 +24,11 @@ from trainers.recipe import Recipe
 from trainers.tiny import model_of, tokenizer_of
 
 MESSAGES = ("How about this?", "My offer.", "This suits both of us.", "Take this one.", "")
-CARELESS = 0.08
+PATIENCE = 6
+"""Turns after which it asks for no more than its walk-away value."""
+CARELESS = 0.1
 """How often the teacher takes what is on the table whatever it is worth."""
-NOISE = 0.08
+NOISE = 0.06
 """Standard deviation of its target, in utility."""
 SLIPS = 0.04
 """How often it writes something faulty first. Its mistakes are in the transcripts, so that the model
@@ -75,16 +77,14 @@ class _Pupil:
     def _answer(self, view: View) -> dict[str, Any]:
         draw, brief = self._rng, view.brief
         prefer = brief.preferences
-        share = 1 - view.turn / brief.most_turns
+        share = max(0.0, 1 - view.turn / PATIENCE)
         wanted = prefer.walk_away + (1 - prefer.walk_away) * share + draw.gauss(0, NOISE)
         if view.theirs is not None and (
             draw.random() < CARELESS or prefer.utility(view.theirs) >= max(wanted, prefer.walk_away)
         ):
             return {"action": "accept"}
-        packages = list(product(*(range(len(term.options)) for term in brief.terms)))
-        package = min(
-            draw.sample(packages, 12), key=lambda found: abs(prefer.points(found) - wanted * SCALE)
-        )
+        packages = product(*(range(len(term.options)) for term in brief.terms))
+        package = min(packages, key=lambda found: abs(prefer.points(found) - wanted * SCALE))
         message = draw.choice(MESSAGES)
         terms = {
             term.name: term.options[option] for term, option in zip(brief.terms, package, strict=True)

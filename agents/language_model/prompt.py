@@ -126,14 +126,15 @@ def payoff_table(terms: Iterable[Term], preferences: Preferences) -> str:
 
 
 def ranked_table(terms: Iterable[Term], preferences: Preferences) -> str:
-    """Return one line a term, in the order of their names: its options with their rounded points, this
-    side's best first, ties in the order of display; the default is marked with a star."""
+    """Return all terms on one line, in the order of their names, with the keys of an answer: a term's
+    options with their rounded points, this side's best first, ties in the order of display; the default
+    is marked with a star."""
     lines = []
     for term, row in sorted(zip(terms, preferences.table, strict=True), key=lambda pair: pair[0].name):
         ranked = sorted(zip(term.options, row, strict=True), key=lambda pair: pair[1], reverse=True)
-        options = (f"{o}{'*' * (o == term.default)} {_rounded(worth)}" for o, worth in ranked)
-        lines.append(f"{term.name}: {', '.join(options)}")
-    return "\n".join(lines)
+        options = (f"{_text(o)}{'*' * (o == term.default)} {_rounded(worth)}" for o, worth in ranked)
+        lines.append(f"{_text(term.name)}:{' '.join(options)}")
+    return f"{{{','.join(lines)}}}"
 
 
 def points(units: int) -> str:
