@@ -98,7 +98,7 @@ def model_of(family: str, vocabulary: int, seed: int, **changes: Any) -> Any:
         torch.manual_seed(seed)
         model = Gemma4ForCausalLM(Gemma4TextConfig(**shape | own[family] | changes))
         # Gemma 4 norms queries and keys and does not scale their products: random ones would attend to
-        # single places at random, and so hardly learn to attend. This is the usual 1/sqrt(d) at the start.
+        # single places at random, and so hardly learn. This is the usual 1/sqrt(d) at the start.
         for name, weights in model.named_parameters():
             if name.endswith("q_norm.weight"):
                 weights.data.mul_(len(weights) ** -0.5)

@@ -26,7 +26,7 @@ from trainers.tiny import model_of, tokenizer_of
 MESSAGES = ("How about this?", "My offer.", "This suits both of us.", "Take this one.", "")
 PATIENCE = 6
 """Turns after which it asks for no more than its walk-away value."""
-CARELESS = 0.1
+CARELESS = 0.06
 """How often the teacher takes what is on the table whatever it is worth."""
 NOISE = 0.06
 """Standard deviation of its target, in utility."""
@@ -134,7 +134,7 @@ def warm_start(
     seed: int = 0,
     shape: Mapping[str, Any] | None = None,
 ) -> None:
-    """Make a tiny model of `family`, teach it the protocol, and save it with its tokenizer in `folder`."""
+    """Make a tiny model of `family`, teach it the protocol, and save both it and its tokenizer."""
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 

@@ -187,8 +187,7 @@ def _turn(view: View, known: Mapping[str, Template]) -> str:
         message=quoted(last.message) if last.message else "(none)",
         action=_action(last, brief),
         standing=_standing(view),
-        worth=_rounded(brief.preferences.points(view.theirs)) if view.theirs else "nothing",
-        none=_rounded(brief.preferences.walk_away_points),
+        edge=_edge(view),
     )
 
 
@@ -216,6 +215,14 @@ def _standing(view: View) -> str:
     offer = "that offer" if spelled else f"their offer {_package(view.standing, brief.terms)}"
     none = points(brief.preferences.walk_away_points)
     return f"{offer}, worth {worth} points to you (no deal: {none})."
+
+
+def _edge(view: View) -> str:
+    """Return in rounded points what the other side's offer is worth beyond no deal."""
+    if view.theirs is None:
+        return "nothing to accept"
+    prefer = view.brief.preferences
+    return f"{round((prefer.points(view.theirs) - prefer.walk_away_points) / 100):+d} over no deal"
 
 
 def _package(offer: Package, terms: Iterable[Term]) -> str:

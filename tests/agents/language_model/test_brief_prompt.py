@@ -38,29 +38,28 @@ def side(*values: tuple[int, ...], weights: tuple[int, ...] = (60, 30, 10)) -> P
 
 def test_options_stand_best_first_with_the_default_starred() -> None:
     table = ranked_table(TERMS, side((0, 41, 100), (100, 0), (0, 100, 52)))
-    assert table.split("\n") == [
-        "pets: yes 30, no* 0",
-        "rent: high 60, middle* 25, low 0",
-        "start: june 10, july* 5, may 0",
-    ]
+    assert table == (
+        '{"pets":"yes" 30 "no"* 0,"rent":"high" 60 "middle"* 25 "low" 0,'
+        '"start":"june" 10 "july"* 5 "may" 0}'
+    )
 
 
 def test_ties_stand_in_the_order_of_display() -> None:
     alike = side((50, 100, 50), (0, 0), (100, 100, 100))
-    assert ranked_table(TERMS, alike).split("\n") == [
-        "pets: yes 0, no* 0",
-        "rent: middle* 60, low 30, high 30",
-        "start: may 10, june 10, july* 10",
-    ]
+    assert ranked_table(TERMS, alike) == (
+        '{"pets":"yes" 0 "no"* 0,"rent":"middle"* 60 "low" 30 "high" 30,'
+        '"start":"may" 10 "june" 10 "july"* 10}'
+    )
 
 
 def read(table: str) -> dict[str, list[tuple[str, bool, int]]]:
     """Return what a table says, by term: its options in order, whether starred, with their points."""
+    assert (table[0], table[-1]) == ("{", "}")
     found = {}
-    for line in table.split("\n"):
-        name, _, options = line.partition(": ")
-        parts = [part.rpartition(" ") for part in options.split(", ")]
-        found[name] = [(o.rstrip("*"), o.endswith("*"), int(worth)) for o, _, worth in parts]
+    for part in table[1:-1].split(","):
+        name, _, options = part.partition(":")
+        parts = re.findall(r'"([^"]+)"(\*?) (\d+)', options)
+        found[json.loads(name)] = [(o, bool(star), int(worth)) for o, star, worth in parts]
     return found
 
 
@@ -119,12 +118,18 @@ def test_the_other_sides_words_stay_one_quoted_string(words: str) -> None:
     assert json.loads(line[line.index('"') :]) == words
 
 
-def test_a_turn_says_what_the_offer_and_no_deal_are_worth_to_this_side() -> None:
-    worth = round(SCENARIO.seller.points((1, 1, 1)) / 100)
-    assert re.findall(r"\d+", turn("MARK").split("\n")[-1]) == [
-        str(worth),
-        str(round(SCENARIO.seller.walk_away_points / 100)),
-    ]
+def test_a_turn_says_what_the_offer_is_worth_beyond_no_deal() -> None:
+    mine = SCENARIO.seller
+    edge = round((mine.points((1, 1, 1)) - mine.walk_away_points) / 100)
+    assert turn("MARK").split("\n")[-1] == f"{edge:+d} over no deal, turn 1"
+
+
+def test_a_turn_says_where_there_is_nothing_to_accept() -> None:
+    told = briefs(FLAT, SCENARIO, Rules())[Role.SELLER]
+    assert first_messages(told, BRIEF_PROMPT)[-1]["content"] == "nothing to accept, turn 1"
+    talk = Event(Role.BUYER, ActionKind.TALK, None, "Well?")
+    asked = Conversation(told, BRIEF_PROMPT).ask(View(told, 3, (talk,), (1, 1, 1), Role.SELLER))
+    assert asked[-1]["content"].endswith("nothing to accept, turn 4")
 
 
 def test_the_answers_that_it_shows_are_answers_by_the_rules() -> None:
