@@ -22,7 +22,6 @@ _LABEL = re.compile(
 )
 
 
-@cache
 def bundled(suite: str = SUITES[0]) -> dict[str, Domain]:
     """Return the domains of a suite that comes with the package, by name, in alphabetical order.
 
@@ -30,6 +29,11 @@ def bundled(suite: str = SUITES[0]) -> dict[str, Domain]:
     """
     if suite not in SUITES:
         raise ValueError(f"no suite is called {suite!r}; there are {', '.join(SUITES)}")
+    return _loaded(suite)
+
+
+@cache
+def _loaded(suite: str) -> dict[str, Domain]:
     domains = (load(path) for path in sorted((Path(__file__).parent / suite).glob("*.yaml")))
     return {domain.name: domain for domain in domains}
 
