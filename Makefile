@@ -1,15 +1,16 @@
-# The two commands: `make demo` plays a real tournament to a printed board, `make test` runs the tests.
-# Both install all they need into .venv; only Python 3.11 or newer has to be there.
+# `make demo` plays a real tournament to a printed board, `make train-demo` trains a seller, `make test` runs
+# the tests. All install all they need into .venv; only Python 3.11 or newer has to be there.
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow bench lint clean
+.PHONY: help demo train-demo test test-slow bench lint clean
 
 help:
 	@echo "make demo       play a tournament of the scripted panel and print the board"
+	@echo "make train-demo train a tiny seller on the CPU and print what it gained (minutes)"
 	@echo "make test       run the test suite (minutes)"
 	@echo "make test-slow  run the slow tests: real language models, kill and resume, simulations"
 	@echo "make bench      run the benchmarks and print their table"
@@ -22,6 +23,13 @@ demo: $(VENV)/.base
 	@echo
 	@echo "Browse it:  $(BIN)/arena leaderboard --db demo.db"
 	@echo "Go on:      . $(BIN)/activate   puts arena on your path"
+
+train-demo: $(VENV)/.train
+	$(BIN)/arena train --size tiny --name demo --db train-demo.db --out train-demo \
+	  --buyers linear,micro_quantile --evaluate docs/train-demo.yaml
+	@echo
+	@echo "Its curves:  $(BIN)/arena runs show demo --db train-demo.db"
+	@echo "Browse it:   $(BIN)/arena leaderboard --db train-demo.db"
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
@@ -49,6 +57,11 @@ $(BIN)/python:
 $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
+
+$(VENV)/.train: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet $(TORCH)
+	$(BIN)/python -m pip install --quiet --editable '.[train]'
+	@touch $(VENV)/.base $@
 
 # PyTorch first and by its release: where a build for CPUs is at hand, pip then takes it, and not the newest
 # one with gigabytes of CUDA. TORCH='torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu' asks
