@@ -187,7 +187,7 @@ def _checkpoints(
             f"{markup.cell('<br>'.join(links) or 'on none yet')}</tr>"
         )
     st.html(markup.table(headings, shown))
-    _how_to_play(list(found), designs)
+    _how_to_play([run for run, saved in found.items() if saved], designs)
     download("the checkpoints", [_row(*row, designs) for row in rows], "checkpoints")
 
 
