@@ -210,7 +210,7 @@ class AuditRow(SQLModel, table=True):
 
 
 class TrainingRunRow(SQLModel, table=True):
-    """A training run and its recipe."""
+    """A training run: its recipe, how it ended, and why."""
 
     __tablename__ = "training_runs"
 
@@ -219,6 +219,7 @@ class TrainingRunRow(SQLModel, table=True):
     started_at: str = Field(max_length=32)
     ended_at: str | None = Field(default=None, max_length=32)
     status: str = Field(max_length=32)
+    why: str | None = Field(default=None, sa_column=Column(Text))
 
 
 class TrainingStepRow(SQLModel, table=True):

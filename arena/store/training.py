@@ -25,6 +25,9 @@ class TrainingRun(NamedTuple):
     ended_at: str | None
     """None while it runs."""
     status: str
+    """In a word."""
+    why: str | None
+    """Why it ended so, where there is something to say."""
 
 
 class TrainingLog(Opened):
@@ -41,17 +44,17 @@ class TrainingLog(Opened):
             if known is None:
                 connection.execute(sa.insert(TRAINING_RUNS).values(row))
             elif known == content:
-                connection.execute(_run(name).values(ended_at=None, status=RUNNING))
+                connection.execute(_run(name).values(ended_at=None, status=RUNNING, why=None))
             else:
                 raise StoreError(
                     f"{self.address} holds a training run {name!r} with another recipe: choose another "
                     "name"
                 )
 
-    def end_training_run(self, name: str, status: str) -> None:
-        """Note that a run has ended, and how in a word. Raises StoreError for an unknown run."""
+    def end_training_run(self, name: str, status: str, why: str = "") -> None:
+        """Note that a run has ended, how in a word, and why. Raises StoreError for an unknown run."""
         with self._writing() as connection:
-            ended = _run(name).values(ended_at=utc_now(), status=status)
+            ended = _run(name).values(ended_at=utc_now(), status=status, why=why or None)
             if not connection.execute(ended).rowcount:
                 raise self._unknown(name)
 

@@ -53,12 +53,8 @@ def test_a_training_run_from_its_start_to_its_end(store: Store) -> None:
     recipe = {"base": "small", "learning_rate": 1e-5, "buyers": ["linear"]}
     store.add_training_run("sft then grpo", recipe)
     (run,) = store.training_runs()
-    assert (run.name, run.recipe, run.ended_at, run.status) == (
-        "sft then grpo",
-        recipe,
-        None,
-        "running",
-    )
+    assert (run.name, run.recipe, run.ended_at) == ("sft then grpo", recipe, None)
+    assert (run.status, run.why) == ("running", None)
     store.add_training_steps("sft then grpo", [(1, {"reward": 0.25, "kl": 0.0})])
     store.add_training_steps("sft then grpo", [(3, {"reward": math.nan}), (2, {"kl": math.inf})])
     store.add_training_steps("sft then grpo", [])
@@ -79,7 +75,10 @@ def test_a_run_that_goes_on_keeps_its_start_and_repeats_steps(store: Store) -> N
     store.add_training_run("a", {"seed": 1})
     store.add_training_steps("a", [(1, {"reward": 0.1}), (2, {"reward": 0.2})])
     begun = store.training_runs()
-    store.end_training_run("a", "stopped")
+    store.end_training_run("a", "stopped", "every answer was faulty")
+    assert [(run.status, run.why) for run in store.training_runs()] == [
+        ("stopped", "every answer was faulty")
+    ]
     store.add_training_run("a", {"seed": 1})
     assert store.training_runs() == begun
     store.add_training_steps("a", [(2, {"reward": 0.3})])

@@ -23,7 +23,7 @@ NEXT = '''"""A later release."""
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision = "0003", "0002"
+revision, down_revision = "0004", "0003"
 
 
 def upgrade():
@@ -39,9 +39,9 @@ def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def release() -> None:
         scripts = tmp_path / "migrations"
         shutil.copytree(migrate.SCRIPTS, scripts)
-        (scripts / "versions" / "0003_mood.py").write_text(NEXT)
+        (scripts / "versions" / "0004_mood.py").write_text(NEXT)
         monkeypatch.setattr(migrate, "SCRIPTS", scripts)
-        monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0003"))
+        monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0004"))
 
     return release
 
@@ -73,15 +73,37 @@ def test_an_older_database_is_migrated_after_a_backup(tmp_path: Path, later) -> 
     later()
     with Store.open(str(database)) as store:
         assert store.backup is not None
-        assert revision(store.backup) == "0002"
+        assert revision(store.backup) == "0003"
         assert rows(store.backup) == before
-    assert revision(database) == "0003"
+    assert revision(database) == "0004"
     after = rows(database)
     assert {row.pop("mood") for row in after.values()} == {"calm"}
     assert after == before
     assert len(after) == len(made)
     with Store.open(str(database)) as store:
         assert store.backup is None
+
+
+def test_runs_of_before_reasons_were_kept_have_none(tmp_path: Path) -> None:
+    database = tmp_path / "arena.db"
+    with Store.open(str(database)) as store:
+        store.add_training_run("old", {"seed": 1})
+        store.add_training_steps("old", [(1, {"reward": 0.5})])
+        store.end_training_run("old", "stopped")
+        before = store.training_runs()
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("ALTER TABLE training_runs DROP COLUMN why")
+        connection.execute("UPDATE alembic_version SET version_num = '0002'")
+        connection.commit()
+    with Store.open(str(database)) as store:
+        assert store.backup is not None
+        assert revision(store.backup) == "0002"
+        assert store.training_runs() == before
+        assert [run.why for run in before] == [None]
+        assert store.training_steps("old") == [(1, {"reward": 0.5})]
+        store.end_training_run("old", "stopped", "it had collapsed")
+        assert [run.why for run in store.training_runs()] == ["it had collapsed"]
+    assert revision(database) == "0003"
 
 
 def test_the_backup_holds_what_is_still_in_the_write_ahead_log(tmp_path: Path, later) -> None:
@@ -101,11 +123,11 @@ def test_a_failed_migration_leaves_the_database_as_it_was(tmp_path: Path, later)
         fill(store, design())
     before = rows(database)
     later()
-    script = migrate.SCRIPTS / "versions" / "0003_mood.py"
+    script = migrate.SCRIPTS / "versions" / "0004_mood.py"
     script.write_text(script.read_text() + "    raise RuntimeError('no')\n")
     with pytest.raises(RuntimeError):
         Store.open(str(database))
-    assert revision(database) == "0002"
+    assert revision(database) == "0003"
     assert rows(database) == before
 
 
