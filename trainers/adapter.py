@@ -31,6 +31,10 @@ def generator(trainer: Any, idle: Ids) -> Generate:
             "bargaining-arena[train] names"
         )
     ranks = Ranks(trainer.accelerator)
+    if trainer.accelerator.is_fsdp2:
+        # Sharded weights are gathered for every token. transformers keeps processes in step from token
+        # to token, but for FSDP2 only where it sharded the model itself, so it must take this for one.
+        trainer.accelerator.unwrap_model(trainer.model_wrapped)._is_fsdp_managed_module = True
 
     def generate(rows: Sequence[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
         lacking = ranks.most(len(rows)) - len(rows)

@@ -92,7 +92,7 @@ def test_a_trl_without_the_method_is_named() -> None:
 class Other:
     """An accelerator of two processes, the other of which has `rows` rows."""
 
-    num_processes, device = 2, "cpu"
+    num_processes, device, is_fsdp2 = 2, "cpu", False
 
     def __init__(self, rows: int) -> None:
         self._rows = rows

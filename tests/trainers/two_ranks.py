@@ -1,7 +1,7 @@
 """What each of two processes does in `test_ranks`: ``torchrun ... two_ranks.py BASE FOLDER``.
 
-It trains two steps, then plays one batch as a vLLM server would answer it, and writes what it saw to
-``FOLDER/rank-N.json``.
+It trains two steps, plays one batch with weights that FSDP2 spreads over both processes and one as a
+vLLM server would answer it, and writes what it saw to ``FOLDER/rank-N.json``.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from agents.language_model.prompt import system_prompt
 from agents.scripted import spec_of
 from scenarios.scenario import Role
 from tests.trainers.small_run import cells_for, recipe_for
-from trainers.grpo import Machine, Rollouts, trainer_of
+from trainers.grpo import Machine, score, trainer_of
 from trainers.recipe import Recipe
 from trainers.rollout import Episode
 
@@ -67,6 +67,27 @@ def served(trainer: Any) -> None:
     trainer._last_loaded_step = trainer.state.global_step
 
 
+def lengths(completions: Sequence[Any], **rest: Any) -> list[float]:
+    """Reward long answers, so that there is something to learn in every group."""
+    score(completions, **rest)
+    return [float(len(completion[0]["content"])) for completion in completions]
+
+
+def sharded(trainer: Any) -> Any:
+    """Spread the weights over both processes, as FSDP2 does; return what makes `trainer` believe it.
+
+    accelerate does so on GPUs only, where every layer's weights are gathered for every token: a process
+    whose answers end earlier must go on with the others.
+    """
+    from accelerate import Accelerator
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    fully_shard(trainer.model, mesh=init_device_mesh("cpu", (2,)))
+    trainer.model_wrapped = trainer.model
+    return patch.object(Accelerator, "is_fsdp2", True)
+
+
 def briefed(episode: Episode, tokenizer: Any) -> bool:
     """Return whether the prompt is that of the episode's own cell."""
     text = tokenizer.decode(episode.prompt_ids)
@@ -89,7 +110,7 @@ def own_answers(episode: Episode, tokenizer: Any) -> bool:
     )
 
 
-def batch(trainer: Any, rollouts: Rollouts) -> list[Any]:
+def batch(trainer: Any) -> list[Any]:
     """Return the prompts of this rank's share of a step whose groups have different buyers."""
     rank = trainer.accelerator.process_index
     return [trainer.train_dataset[rank]["prompt"]] * 3
@@ -103,7 +124,10 @@ def main(base: str, folder: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(base)
     model = AutoModelForCausalLM.from_pretrained(base)
     machine = Machine(cpu=True, processes=2)
-    trainer, rollouts = trainer_of(recipe, machine, folder / "run", cells_for(recipe), model, tokenizer)
+    with patch("trainers.grpo.score", lengths):
+        trainer, rollouts = trainer_of(
+            recipe, machine, folder / "run", cells_for(recipe), model, tokenizer
+        )
     episodes: list[Episode] = []
     rollouts.watch = episodes.extend
     rows: list[int] = []
@@ -117,19 +141,25 @@ def main(base: str, folder: Path) -> None:
         trainer.train()
     weights = [hashlib.sha256(p.detach().numpy().tobytes()).hexdigest() for p in model.parameters()]
     trained = list(episodes)
+    episodes.clear()
+    with sharded(trainer):
+        rollouts(batch(trainer), trainer)
+    spread = [sum(episode.mask) for episode in episodes]
     served(trainer)
     episodes.clear()
-    result = rollouts(batch(trainer, rollouts), trainer)
+    result = rollouts(batch(trainer), trainer)
     seen = {
         "processes": trainer.accelerator.num_processes,
         "rows": rows,
-        "asked": [sum(map(bool, _answers(e))) for e in trained],
+        "asked": [len(_answers(e)) for e in trained],
         "cells": [episode.cell.number for episode in trained],
         "rewards": [episode.reward for episode in trained],
         "briefed": [briefed(e, tokenizer) for e in trained if e.prompt_ids != [rollouts._chat.close]],
         "weights": weights,
+        "moved": [log["grad_norm"] for log in trainer.state.log_history if "grad_norm" in log],
         "logged": [log["score"] for log in trainer.state.log_history if "score" in log],
         "metrics": rollouts.metrics,
+        "spread_tokens": spread,
         "served_answers": [len(_answers(e)) for e in episodes],
         "own_answers": [own_answers(e, tokenizer) for e in episodes],
         "served_lengths": [
