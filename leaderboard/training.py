@@ -63,6 +63,11 @@ def rows(runs: Mapping[str, Steps]) -> list[dict[str, Any]]:
     ]
 
 
+def ended_early(status: str, step: int, why: str | None) -> str | None:
+    """Return at which step a run ended as `status` says, and why; None where nobody said why."""
+    return f"{status} at step {step:,}: {why}" if why else None
+
+
 def checkpoints(run: str, agents: Iterable[Registration]) -> list[tuple[int, Registration]]:
     """Return the agents that were saved in a run, with their steps, in order of steps.
 

@@ -18,7 +18,7 @@ from scenarios.stream import Stream
 from trainers.recipe import Recipe
 
 PACE = (0.5, 2.0)
-"""Factors between which the exponent of a varied buyer's concession is drawn, evenly in the logarithm."""
+"""Factors between which the exponent of a varied buyer's concession is drawn, evenly in logarithm."""
 FLOOR = (0.0, 0.3)
 """Bounds of the final aspiration of a varied buyer, as a share of the way from its walk-away value to
 its best package."""

@@ -21,7 +21,7 @@ from trainers.checkpoints import clear, last_step, newest, saved
 from trainers.grpo import Machine, trainer_of
 from trainers.prepare import Prepared
 from trainers.registration import base_agent, checkpoint_agent, register
-from trainers.run_folder import begin, keep, locked
+from trainers.run_folder import begin, keep, locked, resume_command
 
 if TYPE_CHECKING:
     from trainers.callbacks import Progress
@@ -38,7 +38,9 @@ class Finished:
     status: str
     """One word, which the record keeps."""
     why: str
-    """A sentence, and how to go on where it can; empty for a run that is done."""
+    """Why it ended early; empty where there is nothing to say."""
+    next: str
+    """How it stands and how to go on; empty for a run that is done."""
     step: int
     """The last one that was saved."""
     checkpoints: list[str]
@@ -72,15 +74,17 @@ def train(
             finished = run.trained()
         except BaseException as error:
             half = clear(folder) if leads else []
+            full = _unwritable(error, half)
+            why = _no_room(folder, half, error) if full else _words(error)
             if leads:
                 with suppress(StoreError):  # the record may be on the same full disk
                     interrupted = isinstance(error, KeyboardInterrupt)
-                    store.end_training_run(name, INTERRUPTED if interrupted else FAILED)
-            if _unwritable(error, half):
-                raise UserError(f"{_no_room(folder, half, error)}. {_stands(folder, name)}") from error
+                    store.end_training_run(name, INTERRUPTED if interrupted else FAILED, why)
+            if full:
+                raise UserError(f"{why}. {_to_go_on(folder)}") from error
             raise
         if leads:
-            store.end_training_run(name, finished.status)
+            store.end_training_run(name, finished.status, finished.why)
     return finished
 
 
@@ -110,16 +114,16 @@ class _Run:
         if self.leads:
             keep(base, self.folder)
         self._register(base)
-        status, why = DONE, ""
+        status, why, then = DONE, "", ""
         if last_step(self.folder) < recipe.steps:
-            status, why = self._steps(loaded, tokenizer, base)
+            status, why, then = self._steps(loaded, tokenizer, base)
         anchor = self._register(base)
         found = saved(self.folder)
         names = [f"{self.name}-{one.step}" for one in found]
-        return Finished(status, why, last_step(self.folder), names, anchor)
+        return Finished(status, why, then, last_step(self.folder), names, anchor)
 
-    def _steps(self, model: Any, tokenizer: Any, base: Base) -> tuple[str, str]:
-        """Train from the newest checkpoint on; return the status and why it is so."""
+    def _steps(self, model: Any, tokenizer: Any, base: Base) -> tuple[str, str, str]:
+        """Train from the newest checkpoint on; return the status, why it is so, and how to go on."""
         from transformers import PrinterCallback
 
         from trainers.callbacks import Interruption, Recorder, Saver
@@ -145,10 +149,15 @@ class _Run:
         if self.leads:
             recorder.flush()
         if collapse.reason:
-            return STOPPED, f"{collapse.reason}. {_stands(self.folder, self.name)}"
+            again = resume_command(self.folder)
+            then = (
+                f"{_stands(self.folder)}. Where its buyers failed, {again} goes on; where the policy "
+                "collapsed, begin another run with a lower --lr"
+            )
+            return STOPPED, collapse.reason, then
         if trainer.state.global_step < recipe.steps:
-            return INTERRUPTED, _stands(self.folder, self.name)
-        return DONE, ""
+            return INTERRUPTED, "", _to_go_on(self.folder)
+        return DONE, "", ""
 
     def _register(self, base: Base) -> str:
         """Make agents of the base and of all checkpoints that are none yet; return the base's name."""
@@ -202,10 +211,21 @@ def _no_room(folder: Path, half: list[int], error: BaseException) -> str:
     return f"{what} could not be saved ({said}); the disk of {folder} has {free:.1f} GiB left"
 
 
-def _stands(folder: Path, name: str) -> str:
+def _words(error: BaseException) -> str:
+    """Return what is recorded of an error: its first line, and its kind where it was not foreseen."""
+    said = (str(error).splitlines() or [""])[0]
+    if isinstance(error, UserError | KeyboardInterrupt):
+        return said
+    return f"{type(error).__name__}: {said}".removesuffix(": ")
+
+
+def _stands(folder: Path) -> str:
     last = last_step(folder)
-    step = f"It is saved up to step {last}" if last else "Nothing of it is saved yet"
-    return f"{step}; to go on: arena train --resume {name}"
+    return f"It is saved up to step {last}" if last else "Nothing of it is saved yet"
+
+
+def _to_go_on(folder: Path) -> str:
+    return f"{_stands(folder)}; to go on: {resume_command(folder)}"
 
 
 def _silent(line: str) -> None:

@@ -7,6 +7,7 @@ started from; and a folder a checkpoint (:mod:`trainers.checkpoints`).
 import fcntl
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -22,6 +23,8 @@ from trainers.prepare import Prepared
 from trainers.recipe import Recipe
 from trainers.sizes import SIZES
 
+OUT = "runs"
+"""Where the folders of runs lie unless another place is named."""
 RECIPE, RESOLVED, BASE, LOCK = "recipe.json", "resolved.json", "base.json", ".lock"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
@@ -35,8 +38,8 @@ def begin(prepared: Prepared, folder: Path, store: Store, name: str, resume: boo
         _check_same(resumed(folder).recipe, recipe, name)
     elif (folder / RECIPE).exists():
         raise UserError(
-            f"{folder} holds a run already: go on with it (arena train --resume {name}), or choose "
-            "another --name"
+            f"{folder} holds a run already: go on with it ({resume_command(folder)}), or choose another "
+            "--name"
         )
     elif folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):
         raise UserError(f"{folder} exists and holds no run: choose another --name or --out")
@@ -57,6 +60,12 @@ def begin(prepared: Prepared, folder: Path, store: Store, name: str, resume: boo
         }
         write_json(folder / RESOLVED, resolved)
         write_json(folder / RECIPE, recipe.content())
+
+
+def resume_command(folder: Path) -> str:
+    """Return what is typed to go on with the run in `folder`."""
+    out = "" if str(folder.parent) == OUT else f" --out {shlex.quote(str(folder.parent))}"
+    return f"arena train --resume {shlex.quote(folder.name)}{out}"
 
 
 def resumed(folder: Path) -> Prepared:

@@ -25,8 +25,9 @@ RECIPE = (
 def print_list(found: Sequence[Mapping[str, Any]]) -> None:
     """Print a row a run."""
     from arena.commands.printing import add_row, new_table, print_table
+    from arena.printable import plain
     from leaderboard import wording
-    from leaderboard.training import WINDOW
+    from leaderboard.training import WINDOW, ended_early
 
     columns = ("run", "status", ">step", "model", ">learning rate", ">reward", ">KL", ">checkpoints")
     table = new_table(*columns, "begun", "ended")
@@ -37,6 +38,9 @@ def print_list(found: Sequence[Mapping[str, Any]]) -> None:
         shown = (_step(row), row["model"], rate, _reward(row), kl, row["checkpoints"])
         add_row(table, row["run"], row["status"], *shown, wording.when(row["started_at"]), ended)
     print_table(table)
+    for row in found:
+        if early := ended_early(row["status"], row["step"], row["why"]):
+            typer.echo(plain(f"{row['run']} {early}"))
     typer.echo(f"Reward: means of up to {WINDOW} steps, the first and the last; KL: of the last.")
 
 
@@ -44,10 +48,13 @@ def print_run(row: Mapping[str, Any], recipe: Mapping[str, Any], steps: "Steps")
     """Print how far a run is, its recipe in short, and its curves."""
     from arena.printable import plain
     from leaderboard import wording
+    from leaderboard.training import ended_early
 
     ended = f", ended {wording.when(row['ended_at'])}" if row["ended_at"] else ""
     begun = f"begun {wording.when(row['started_at'])}{ended}"
     typer.echo(plain(f"{row['run']}: {row['status']}, step {_step(row)}; {begun}"))
+    if early := ended_early(row["status"], row["step"], row["why"]):
+        typer.echo(plain(f"  {early}"))
     for line in _recipe(recipe):
         typer.echo(plain(f"  {line}"))
     if steps:

@@ -86,6 +86,7 @@ def _row(store: "Store", run: "TrainingRun", agents: "list[Registration]") -> di
     return {
         "run": run.name,
         "status": run.status,
+        "why": run.why,
         "step": steps[-1][0] if steps else 0,
         "steps": run.recipe.get("steps"),
         "model": run.recipe.get("size") or run.recipe.get("model"),

@@ -46,9 +46,10 @@ def closing_lines(
     """Yield how a run ended, and what to do next; `judged`: its evaluation follows anyway."""
     said = {"done": "done", "stopped": "stopped early", "interrupted": "interrupted"}
     status = said.get(finished.status, finished.status)
-    yield f"{plain(name)}: {status} at step {finished.step} of {steps}"
-    if finished.why:
-        yield f"  {plain(finished.why)}"
+    why = f": {plain(finished.why)}" if finished.why else ""
+    yield f"{plain(name)}: {status} at step {finished.step} of {steps}{why}"
+    if finished.next:
+        yield f"  {plain(finished.next)}"
     if finished.checkpoints:
         saved = ", ".join(map(plain, finished.checkpoints))
         yield f"  checkpoints of base {plain(finished.base)}: {saved}"

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 KEPT = ("vllm", "url", "micro_batch", "report_to", "evaluate", "db")
 """Options that may change when a run goes on; left out, they are as it was begun."""
-OUT = "runs"
 COMMAND = ".command.json"
 BESIDE = ("resume", "out", "dry_run", "as_json", "yes", "name", *KEPT)
 """Options that are no part of a recipe."""
@@ -168,6 +167,7 @@ def _said(options: Mapping[str, Any]) -> list[str]:
     """Return the options again, to be shown and started anew; an address with a password stays out."""
     from arena.store import redacted
     from trainers.launch import arguments
+    from trainers.run_folder import OUT
 
     db = to_name(options["db"])
     said = {name: value for name, value in options.items() if name not in ("dry_run", "as_json")}
@@ -208,6 +208,7 @@ def _see_one_gpu(plan: "Plan") -> None:
 
 def _trained(request: Request, store: "Store") -> "Finished":
     from trainers.run import train
+    from trainers.run_folder import resume_command
 
     if _leads() and not request.resume:
         _keep(request)
@@ -229,7 +230,7 @@ def _trained(request: Request, store: "Store") -> "Finished":
             raise
         raise UserError(
             "the GPU ran out of memory: fewer dialogues at once (--micro-batch), shorter ones, or more "
-            f"GPUs; to go on from the last checkpoint: arena train --resume {request.name}"
+            f"GPUs; to go on from the last checkpoint: {resume_command(request.folder)}"
         ) from error
 
 
@@ -257,6 +258,7 @@ def _close(request: Request, finished: "Finished", store: "Store", *, quiet: boo
                 "run": request.name,
                 "status": finished.status,
                 "why": finished.why,
+                "next": finished.next,
                 "step": finished.step,
                 "base": finished.base,
                 "checkpoints": finished.checkpoints,

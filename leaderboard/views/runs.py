@@ -38,7 +38,7 @@ def show() -> None:
         )
         return
     options = [*runs, *([ALL] if len(runs) > 1 else [])]
-    words = {name: f"{name} · {run.status.partition(':')[0]}" for name, run in runs.items()}
+    words = {name: f"{name} · {run.status}" for name, run in runs.items()}
     shown = words | {ALL: _all_label(len(runs))}
     with st.container(width=480):
         chosen = controls.choose("Run", options, "run", shown)
@@ -63,16 +63,17 @@ def _facts(run: TrainingRun, steps: training.Steps, place: int, several: bool) -
     colour = curves.colour(place)
     sample = f'<span style="color:{colour}">▬</span> ' if several else ""
     return (
-        f"<div>{sample}<b>{markup.text(run.name)}</b> · {_status(run.status)}<br>"
+        f"<div>{sample}<b>{markup.text(run.name)}</b> · {_status(run, steps)}<br>"
         f'<span class="ba-soft">{markup.text(" · ".join(_said(run, steps)))}</span></div>'
     )
 
 
-def _status(status: str) -> str:
-    """Return how a run ended; one that ended early stands out, with why."""
-    early = status.startswith(("stopped", "failed"))
+def _status(run: TrainingRun, steps: training.Steps) -> str:
+    """Return how a run stands; one that ended early stands out, with why."""
+    early = run.status in ("stopped", "failed")
     kind = f' style="color:{palette.FAIL}; font-weight:600"' if early else ""
-    return f"<span{kind}>{markup.text(status)}</span>"
+    said = training.ended_early(run.status, steps[-1][0] if steps else 0, run.why) or run.status
+    return f"<span{kind}>{markup.text(said)}</span>"
 
 
 def _said(run: TrainingRun, steps: training.Steps) -> Iterator[str]:

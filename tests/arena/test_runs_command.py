@@ -51,9 +51,12 @@ def test_a_run_under_way_and_why_another_stopped(db: Path) -> None:
     store_run(db, status=None)
     assert f"{RUN}: running, step 60 of 104" in arena("runs", "show", RUN, db=db)
     with Store.open(str(db)) as store:
-        store.end_training_run(RUN, "stopped: no group had a signal for 5 steps")
-    assert "stopped: no group had a signal for 5 steps" in arena("runs", "show", RUN, db=db)
-    assert "stopped: no" in arena("runs", db=db)
+        store.end_training_run(RUN, "stopped", "no group had a signal for 5 steps")
+    why = "stopped at step 60: no group had a signal for 5 steps"
+    assert f"\n  {why}\n" in arena("runs", "show", RUN, db=db)
+    assert f"\n{RUN} {why}\n" in arena("runs", db=db)
+    (row,) = json.loads(arena("runs", "--json", db=db))
+    assert (row["status"], row["why"]) == ("stopped", "no group had a signal for 5 steps")
 
 
 def test_show_has_recipe_curves_and_checkpoints(db: Path) -> None:

@@ -64,7 +64,7 @@ def steps(last: int = 60) -> Iterator[tuple[int, dict[str, float]]]:
         )
 
 
-def store_run(path: Path, status: str | None = "done", **changed: object) -> None:
+def store_run(path: Path, status: str | None = "done", why: str = "", **changed: object) -> None:
     """Store the run with its base and checkpoints; `status` None leaves it under way."""
     with Store.open(str(path)) as store:
         store.add_training_run(RUN, RECIPE | changed)
@@ -75,7 +75,7 @@ def store_run(path: Path, status: str | None = "done", **changed: object) -> Non
         ]
         store.add_registrations(entries)
         if status is not None:
-            store.end_training_run(RUN, status)
+            store.end_training_run(RUN, status, why)
 
 
 def known(step: int | None) -> tuple[Profile, Connection, str]:

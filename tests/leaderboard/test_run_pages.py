@@ -8,13 +8,13 @@ from leaderboard.figures import runs as curves
 from tests.leaderboard.pages import links, shown, visit_well
 from tests.leaderboard.saved import RECIPE, RUN, SAVED, steps, store_run
 
-WHY = "stopped: no group had a signal for 5 steps <and> it was saved"
+WHY = "no group had a signal for 5 steps <and> it was saved"
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("runs") / "arena.db"
-    store_run(path, WHY)
+    store_run(path, "stopped", WHY)
     return path
 
 
@@ -40,7 +40,7 @@ def test_nine_curves_the_buyers_and_the_rest_behind_a_link(opened_well):
 
 def test_a_run_that_stopped_says_why(opened_well):
     page = shown(opened_well(view="runs"))
-    assert "stopped: no group had a signal for 5 steps &lt;and&gt; it was saved" in page
+    assert "stopped at step 60: no group had a signal for 5 steps &lt;and&gt; it was saved" in page
     assert "step 60 of 104 · reward 0.277 to 0.398 · KL to the base 0.027 to 0.189" in page
 
 

@@ -20,7 +20,7 @@ from arena.store import Registration, Store
 from tests.trainers import watched
 from tests.trainers.small_run import CPU, prepared_for, recipe_for, tiny_base
 from tests.trainers.watched import Run
-from trainers.run import DONE, INTERRUPTED, Finished, train
+from trainers.run import DONE, FAILED, INTERRUPTED, Finished, train
 from trainers.run_folder import locked, resumed
 
 __all__ = ["tiny_base"]
@@ -53,7 +53,7 @@ def interrupt_after(step: int) -> Callable[[str], None]:
 
 def test_a_run_ends_and_says_what_it_made(ended: tuple[Run, Finished], tiny_base: Path) -> None:
     whole, finished = ended
-    assert finished == Finished(DONE, "", STEPS, ["whole-3"], tiny_base.name)
+    assert finished == Finished(DONE, "", "", STEPS, ["whole-3"], tiny_base.name)
     assert whole.record.status == DONE
     assert whole.record.ended_at is not None
     assert whole.record.recipe == json.loads((whole.folder / "recipe.json").read_text())
@@ -126,8 +126,11 @@ def test_ctrl_c_saves_at_the_end_of_a_step_and_the_run_goes_on_as_if_nothing_was
     stopped = watched.run(tmp_path, "whole", prepared, interrupt_after(1))
     assert signal.getsignal(signal.SIGINT) is heard
     assert (stopped.status, stopped.step) == (INTERRUPTED, 2)
-    assert stopped.why == "It is saved up to step 2; to go on: arena train --resume whole"
-    assert Run(tmp_path, "whole").record.status == INTERRUPTED
+    assert stopped.next == (
+        f"It is saved up to step 2; to go on: arena train --resume whole --out {tmp_path}"
+    )
+    record = Run(tmp_path, "whole").record
+    assert (record.status, record.why, stopped.why) == (INTERRUPTED, None, "")
     finished = watched.run(tmp_path, "whole")
     again = Run(tmp_path, "whole")
     assert finished.status == again.record.status == DONE
@@ -214,8 +217,10 @@ def test_a_base_that_was_exchanged_is_noticed(whole: Run, tiny_base: Path, tmp_p
     copy = Path(shutil.copytree(whole.folder, tmp_path / "whole"))
     base = json.loads((copy / "base.json").read_text())
     (copy / "base.json").write_text(json.dumps(base | {"revision": "0" * 12}))
-    with pytest.raises(UserError, match="its KL penalty would lose its anchor"):
+    with pytest.raises(UserError, match="its KL penalty would lose its anchor") as raised:
         started(tmp_path, resumed(copy), "whole", resume=True)
+    record = Run(tmp_path, "whole").record
+    assert (record.status, record.why) == (FAILED, str(raised.value))
 
 
 def test_the_domains_and_buyers_are_those_of_the_start(whole: Run) -> None:

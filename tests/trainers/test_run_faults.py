@@ -138,7 +138,7 @@ def test_a_full_disk_ends_a_run_with_what_to_do_and_it_goes_on(
         for give in room:
             give()
     assert "could not be saved" in str(raised.value)
-    assert "It is saved up to step 2; to go on: arena train --resume run" in str(raised.value)
+    assert "It is saved up to step 2; to go on: arena train --resume run --out" in str(raised.value)
     assert [found.step for found in saved(tmp_path / "run")] == [2]
     assert not (tmp_path / "run" / "checkpoint-4").exists()
     assert saved(tmp_path / "run")[0].resumable
