@@ -15,9 +15,10 @@ SPECIAL = (
 )
 """Gemma 4's control tokens, at the places where its configuration expects the first three."""
 VOCABULARY = 768
-_PIECES = r'[{,] ?"[^"\n]*": ?|"[^"\n]*"'
-"""A key of an object with what leads to it, and a quoted text. Merges may cross words, so that what is
-said every time becomes a few tokens, but not these: an option is the same token wherever it stands."""
+_PIECES = r'(?:system|user|model)\n|\n|[{,] ?"[^"\n]*": ?|"[^"\n]*"'
+"""What the template puts before a message, a line's end, a key with what leads to it, and a quoted
+text. Merges may cross words, so that what is said every time becomes a few tokens, but not these: an
+option is the same token wherever it stands, and an answer begins after a token of its own."""
 CONTEXT = 2048
 
 
@@ -29,7 +30,6 @@ def tokenizer_of(texts: Iterable[str], vocabulary: int = VOCABULARY) -> Any:
     found = Tokenizer(models.BPE(unk_token="<unk>"))
     found.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split("\n", "isolated"),
             pre_tokenizers.Split(Regex(_PIECES), "isolated"),
             pre_tokenizers.Digits(individual_digits=True),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),

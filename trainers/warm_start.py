@@ -23,12 +23,13 @@ from trainers.cells import Cells
 from trainers.recipe import Recipe
 from trainers.tiny import model_of, tokenizer_of
 
-MESSAGES = ("How about this?", "My offer.", "This suits both of us.", "Take this one.", "")
+MESSAGES = ("My offer.", "How about this?", "This suits both of us.", "Take this one.", "")
+"""One after the other, from the first turn on."""
 PATIENCE = 6
 """Turns after which it asks for no more than its walk-away value."""
-CARELESS = 0.06
+CARELESS = 0.05
 """How often the teacher takes what is on the table whatever it is worth."""
-NOISE = 0.06
+NOISE = 0.05
 """Standard deviation of its target, in utility."""
 SLIPS = 0.04
 """How often it writes something faulty first. Its mistakes are in the transcripts, so that the model
@@ -85,7 +86,7 @@ class _Pupil:
             return {"action": "accept"}
         packages = product(*(range(len(term.options)) for term in brief.terms))
         package = min(packages, key=lambda found: abs(prefer.points(found) - wanted * SCALE))
-        message = draw.choice(MESSAGES)
+        message = MESSAGES[view.turn % len(MESSAGES)]
         terms = {
             term.name: term.options[option] for term, option in zip(brief.terms, package, strict=True)
         }
@@ -161,7 +162,6 @@ def warm_start(
         lr_scheduler_type="cosine",
         warmup_steps=20,
         logging_steps=25,
-        train_sampling_strategy="group_by_length",
         max_length=None,
         report_to="none",
         save_strategy="no",
