@@ -98,7 +98,12 @@ def prompts(recipe: Recipe) -> Any:
 
 
 def settings(recipe: Recipe, machine: Machine, folder: Path) -> Any:
-    """Return TRL's configuration of a run that lives in `folder`."""
+    """Return TRL's configuration of a run that lives in `folder`.
+
+    Make it before the model is loaded, and keep it: under DeepSpeed ZeRO-3 it holds what tells
+    ``from_pretrained`` to spread weights as they are read, by a weak reference
+    (``transformers.integrations.deepspeed``). Without it every process would load all of them.
+    """
     from trl import GRPOConfig
 
     share = recipe.rows_per_step // machine.processes
@@ -138,7 +143,8 @@ def settings(recipe: Recipe, machine: Machine, folder: Path) -> Any:
         bf16=not machine.cpu,
         # Of the reference, which TRL loads itself and only reads.
         model_init_kwargs=None if machine.cpu else {"dtype": "bfloat16"},
-        gradient_checkpointing=not machine.cpu,
+        activation_checkpointing=not machine.cpu,
+        logging_nan_inf_filter=False,  # a loss that is no number is logged as one, and ends the run
         disable_tqdm=True,
         seed=recipe.seed,
         **vllm,
@@ -147,14 +153,13 @@ def settings(recipe: Recipe, machine: Machine, folder: Path) -> Any:
 
 def trainer_of(
     recipe: Recipe,
-    machine: Machine,
-    folder: Path,
+    args: Any,
     cells: Cells,
     model: Any,
     tokenizer: Any,
     callbacks: Sequence[Any] = (),
 ) -> tuple[Any, Rollouts]:
-    """Return TRL's trainer for a run, and the rollouts that it learns from."""
+    """Return TRL's trainer for a run with these :func:`settings`, and the rollouts it learns from."""
     from trl import GRPOTrainer
 
     chat = ChatTokens(tokenizer, stops_of(model))
@@ -162,7 +167,7 @@ def trainer_of(
     trainer = GRPOTrainer(
         model=model,
         reward_funcs=score,
-        args=settings(recipe, machine, folder),
+        args=args,
         train_dataset=prompts(recipe),
         processing_class=tokenizer,
         rollout_func=rollouts,

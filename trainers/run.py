@@ -18,7 +18,7 @@ from arena.store import Store, StoreError
 from trainers.bases import Base, described, located
 from trainers.cells import Cells
 from trainers.checkpoints import clear, last_step, newest, saved
-from trainers.grpo import Machine, trainer_of
+from trainers.grpo import Machine, settings, trainer_of
 from trainers.prepare import Prepared
 from trainers.registration import base_agent, checkpoint_agent, register
 from trainers.run_folder import begin, keep, locked, resume_command
@@ -108,6 +108,7 @@ class _Run:
             self.progress(f"passing over what was left half-written: step {', '.join(map(str, broken))}")
         PartialState(cpu=self.machine.cpu).wait_for_everyone()
         recipe = self.prepared.recipe
+        args = settings(recipe, self.machine, self.folder)  # before the model is loaded
         model = located(self.prepared, self.folder.parent / BASES, self.progress)
         loaded, tokenizer = load(model, recipe.revision)
         base = described(model, recipe.revision, self.prepared.size)
@@ -116,13 +117,13 @@ class _Run:
         self._register(base)
         status, why, then = DONE, "", ""
         if last_step(self.folder) < recipe.steps:
-            status, why, then = self._steps(loaded, tokenizer, base)
+            status, why, then = self._steps(args, loaded, tokenizer, base)
         anchor = self._register(base)
         found = saved(self.folder)
         names = [f"{self.name}-{one.step}" for one in found]
         return Finished(status, why, then, last_step(self.folder), names, anchor)
 
-    def _steps(self, model: Any, tokenizer: Any, base: Base) -> tuple[str, str, str]:
+    def _steps(self, args: Any, model: Any, tokenizer: Any, base: Base) -> tuple[str, str, str]:
         """Train from the newest checkpoint on; return the status, why it is so, and how to go on."""
         from transformers import PrinterCallback
 
@@ -136,9 +137,7 @@ class _Run:
         callbacks = [*([recorder] if self.leads else []), collapse, interruption, saver]
         recipe = self.prepared.recipe
         cells = Cells(recipe, self.prepared.domains, self.prepared.pool)
-        trainer, rollouts = trainer_of(
-            recipe, self.machine, self.folder, cells, model, tokenizer, callbacks
-        )
+        trainer, rollouts = trainer_of(recipe, args, cells, model, tokenizer, callbacks)
         trainer.remove_callback(PrinterCallback)
         rollouts.watch = collapse.watch
         _check_anchor(trainer)

@@ -167,7 +167,7 @@ def warm_start(
         save_strategy="no",
         use_cpu=True,
         bf16=False,
-        gradient_checkpointing=False,
+        activation_checkpointing=False,
         disable_tqdm=True,
         seed=seed,
     )

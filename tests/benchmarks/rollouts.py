@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.trainers.small_run import CPU, cells_for, recipe_for
-from trainers.grpo import trainer_of
+from trainers.grpo import settings, trainer_of
 from trainers.recipe import Recipe
 from trainers.warm_start import warm_start
 
@@ -52,7 +52,7 @@ class Bench:
         tokenizer = AutoTokenizer.from_pretrained(folder / "base")
         recipe = recipe_of(str(folder / "base"))
         self.trainer, self.rollouts = trainer_of(
-            recipe, CPU, folder / "run", self.cells, self.model, tokenizer
+            recipe, settings(recipe, CPU, folder / "run"), self.cells, self.model, tokenizer
         )
         self.rollouts.watch = self._count
         self.tokens = self.turns = 0

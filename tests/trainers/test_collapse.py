@@ -1,9 +1,10 @@
 """When a run is stopped, and what is left of it: the decision on its own, and in a real training."""
 
 from collections.abc import Sequence
-from math import inf, nan
+from math import inf, isnan, nan
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ pytest.importorskip("trl", reason="training needs pip install 'bargaining-arena[
 
 from tests.trainers.small_run import CPU, cells_for, recipe_for, tiny_base
 from trainers.collapse import CollapseStop, Limits, Metrics, spoilt, verdict
-from trainers.grpo import trainer_of
+from trainers.grpo import settings, trainer_of
 from trainers.loading import load
 
 __all__ = ["tiny_base"]
@@ -99,7 +100,7 @@ def _trained(
     recipe = recipe_for(base, **changes)
     model, tokenizer = load(str(base), None)
     trainer, rollouts = trainer_of(
-        recipe, CPU, folder, cells_for(recipe), model, tokenizer, [stop, *also]
+        recipe, settings(recipe, CPU, folder), cells_for(recipe), model, tokenizer, [stop, *also]
     )
     rollouts.watch = stop.watch
     trainer.train()
@@ -134,3 +135,22 @@ def test_a_spoilt_step_is_never_saved(tiny_base: Path, tmp_path: Path) -> None:
     assert stop.spoilt
     assert "gradient" in (stop.reason or "")
     assert not (tmp_path / "checkpoint-2").exists()
+
+
+def test_a_loss_that_is_no_number_is_logged_as_one(tiny_base: Path, tmp_path: Path) -> None:
+    """The trainer would log the mean of earlier losses in its place, and go on."""
+    from trl import GRPOTrainer
+
+    compute = GRPOTrainer.compute_loss
+
+    def spoilt_loss(*args: Any, **given: Any) -> Any:
+        return compute(*args, **given) * nan
+
+    stop = CollapseStop()
+    with patch.object(GRPOTrainer, "compute_loss", spoilt_loss):
+        trainer = _trained(tiny_base, tmp_path, stop, {"steps": 3, "save_steps": 1})
+    assert isnan(trainer.state.log_history[0]["loss"])
+    assert trainer.state.global_step == 1
+    assert stop.spoilt
+    assert (stop.reason or "").startswith("the loss")
+    assert list(tmp_path.glob("checkpoint-*")) == []

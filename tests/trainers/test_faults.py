@@ -22,7 +22,7 @@ from tests.trainers import faulty_buyers
 from tests.trainers.small_run import CPU, cells_for, recipe_for, tiny_base
 from trainers.cells import Cells
 from trainers.collapse import CollapseStop, Limits
-from trainers.grpo import trainer_of
+from trainers.grpo import settings, trainer_of
 from trainers.loading import load
 from trainers.recipe import Recipe, TrainingBuyer
 from trainers.rollout import Episode
@@ -57,7 +57,12 @@ class Run:
         self.episodes: list[Episode] = []
         self.stop = CollapseStop(self.told.append, Limits(steps=2))
         self.trainer, rollouts = trainer_of(
-            self.recipe, CPU, folder, cells, self.model, self._tokenizer, [self.stop]
+            self.recipe,
+            settings(self.recipe, CPU, folder),
+            cells,
+            self.model,
+            self._tokenizer,
+            [self.stop],
         )
         rollouts.watch = self._watch
         self.before = weights(self.model)
@@ -132,7 +137,7 @@ def test_a_buyers_own_failure_is_its_forfeit(make: Any, plugin: str, ending: End
     faulty_buyers.released.clear()
     run = make(
         pool_of(plugin_spec(f"{PLUGINS}:{plugin}")), turn_timeout=0.2, group_size=4, groups_per_step=2
-    ).train()
+    ).train(TALK)
     hung = not faulty_buyers.released.is_set()
     faulty_buyers.released.set()
     assert hung
@@ -270,6 +275,6 @@ def test_a_tokenizer_without_an_end_trains_all_the_same(tiny_base: Path, tmp_pat
     config = json.loads((base / "tokenizer_config.json").read_text())
     del config["eos_token"], config["pad_token"]
     (base / "tokenizer_config.json").write_text(json.dumps(config))
-    run = Run(base, tmp_path / "run", None, group_size=4, groups_per_step=2).train()
+    run = Run(base, tmp_path / "run", None, group_size=8, groups_per_step=4).train()
     assert run.moved
     assert finite(run)

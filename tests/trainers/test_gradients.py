@@ -26,12 +26,12 @@ class Step(NamedTuple):
 def trainer_and_rollouts(base: Path, folder: Path, **changes: Any) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from trainers.grpo import trainer_of
+    from trainers.grpo import settings, trainer_of
 
     recipe = recipe_for(base, group_size=4, groups_per_step=2, **changes)
     model = AutoModelForCausalLM.from_pretrained(base)
     tokenizer = AutoTokenizer.from_pretrained(base)
-    return trainer_of(recipe, CPU, folder, cells_for(recipe), model, tokenizer)
+    return trainer_of(recipe, settings(recipe, CPU, folder), cells_for(recipe), model, tokenizer)
 
 
 def spied(method: Callable[..., Any], sampled: list[list[int]], ends: frozenset[int]) -> Any:

@@ -1,6 +1,7 @@
 """The pieces that TRL's trainer is given: its settings, its log, and the one method behind it all."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ def made(recipe: Recipe, base: Path, folder: Path) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model = AutoModelForCausalLM.from_pretrained(base)
-    return trainer_of(recipe, CPU, folder, cells_for(recipe), model, AutoTokenizer.from_pretrained(base))
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    return trainer_of(recipe, settings(recipe, CPU, folder), cells_for(recipe), model, tokenizer)
 
 
 def test_groups_are_whole_and_a_steps_metrics_are_in_trls_log(tiny_base: Path, tmp_path: Path) -> None:
@@ -82,6 +84,21 @@ def test_sampling_is_that_of_the_policy_itself(tmp_path: Path) -> None:
     assert (args.loss_type, args.beta, args.learning_rate) == ("dr_grpo", 0.02, 3e-6)
     assert (args.num_iterations, args.shuffle_dataset) == (1, False)
     assert args.max_completion_length == recipe.answer_tokens
+
+
+@pytest.mark.parametrize("machine", [CPU, Machine(micro_batch=1)])
+def test_settings_warn_of_nothing_and_recompute_layers_on_a_gpu(
+    machine: Machine, tmp_path: Path
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            args = settings(recipe_for("none"), machine, tmp_path)
+        except ValueError as error:  # bf16 is refused where there is no GPU
+            assert not machine.cpu
+            pytest.skip(str(error))
+    assert args.activation_checkpointing is not machine.cpu
+    assert not args.logging_nan_inf_filter
 
 
 def test_a_trl_without_the_method_is_named() -> None:

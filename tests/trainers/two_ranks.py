@@ -16,7 +16,7 @@ from agents.language_model.prompt import system_prompt
 from agents.scripted import spec_of
 from scenarios.scenario import Role
 from tests.trainers.small_run import cells_for, recipe_for
-from trainers.grpo import Machine, score, trainer_of
+from trainers.grpo import Machine, score, settings, trainer_of
 from trainers.recipe import Recipe
 from trainers.rollout import Episode
 
@@ -126,7 +126,7 @@ def main(base: str, folder: Path) -> None:
     machine = Machine(cpu=True, processes=2)
     with patch("trainers.grpo.score", lengths):
         trainer, rollouts = trainer_of(
-            recipe, machine, folder / "run", cells_for(recipe), model, tokenizer
+            recipe, settings(recipe, machine, folder / "run"), cells_for(recipe), model, tokenizer
         )
     episodes: list[Episode] = []
     rollouts.watch = episodes.extend
