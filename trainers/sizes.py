@@ -61,11 +61,11 @@ class Size:
 _TINY = MappingProxyType(
     {
         "learning_rate": 6e-4,
-        "steps": 150,
-        "groups_per_step": 8,
+        "steps": 60,
+        "groups_per_step": 6,
         "answer_tokens": 64,
         "context_tokens": CONTEXT,
-        "save_steps": 50,
+        "save_steps": 30,
     }
 )
 """A few hundred thousand parameters learn at a rate at which billions would collapse."""

@@ -53,7 +53,7 @@ class Talk:
 
 FULL = Talk(prompt=4.0, heard=120, answer=170, turns=7)
 BRIEF = Talk(prompt=4.0, heard=25, answer=45, turns=7)
-TINY = Talk(prompt=7.5, heard=20, answer=9, turns=6.5)
+TINY = Talk(prompt=4.6, heard=25, answer=15, turns=5.0)
 """Assumed lengths; `prompt` here is characters a token. From scripted matches rendered as a model reads
 them, on the trade and the small domains; a language model's reasoning and prose are guessed."""
 

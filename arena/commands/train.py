@@ -22,11 +22,11 @@ Scenarios = Annotated[int | None, option(WHAT, "Of the train split, a domain. [d
 Prompt = Annotated[str | None, option(WHAT, "Prompt version. [default: the newest that fits]")]
 Turns = Annotated[int | None, option(WHAT, "Turns a side, announced. [default: hidden, 6 to 12]", min=1)]
 Lr = Annotated[float | None, option(LEARNING, "Learning rate. [default: 1e-6; tiny: 6e-4]")]
-Steps = Annotated[int | None, option(LEARNING, "[default: 104; tiny: 150]", min=1)]
+Steps = Annotated[int | None, option(LEARNING, "[default: 104; tiny: 60]", min=1)]
 GroupSize = Annotated[
     int | None, option(LEARNING, "Dialogues of one cell, compared with each other. [default: 8]", min=2)
 ]
-GroupsPerStep = Annotated[int | None, option(LEARNING, "Cells a step. [default: 16; tiny: 8]", min=1)]
+GroupsPerStep = Annotated[int | None, option(LEARNING, "Cells a step. [default: 16; tiny: 6]", min=1)]
 Beta = Annotated[float | None, option(LEARNING, "Weight of the KL to the base. [default: 0.01]", min=0)]
 LossType = Annotated[
     Literal["grpo", "dapo", "dr_grpo", "bnpo"] | None, option(LEARNING, "[default: dapo]")
@@ -49,7 +49,7 @@ ReportTo = Annotated[
 Name = Annotated[str | None, option(AROUND, "Of the run. [default: the size and a number]")]
 Out = Annotated[str, option(AROUND, "Where runs lie, a folder each.", "FOLDER")]
 SaveSteps = Annotated[
-    int | None, option(AROUND, "A checkpoint every so many steps. [default: 26; tiny: 50]", min=1)
+    int | None, option(AROUND, "A checkpoint every so many steps. [default: 26; tiny: 30]", min=1)
 ]
 Resume = Annotated[str | None, option(AROUND, "Go on with a run; needs no other option.", "RUN")]
 Evaluate = Annotated[
