@@ -48,9 +48,11 @@ class Draw(LogitsProcessor):
         return place.clamp(max=scores.shape[-1] - 1)
 
     def _least(self, chance: torch.Tensor) -> torch.Tensor:
-        """Return the least probability, [rows, 1], that a token keeps under top-p and top-k."""
+        """Return the least probability, [rows, 1], that a token keeps: under top-k, and then under
+        top-p of what that left."""
         falling = chance.sort(-1, descending=True).values
-        before = falling.cumsum(-1) - falling
         rank = torch.arange(chance.shape[-1], device=chance.device)
-        kept = (before < self._top_p) & (rank < self._top_k)
+        falling = torch.where(rank < self._top_k, falling, 0.0)
+        before = falling.cumsum(-1) - falling
+        kept = (falling > 0) & (before < self._top_p * falling.sum(-1, keepdim=True))
         return falling.masked_fill(~kept, float("inf")).amin(-1, keepdim=True)

@@ -27,11 +27,9 @@ FEWEST = 2
 """Kept in memory where it is not set: a match between two local models needs both on every turn."""
 PATIENCE_S = 60.0
 _QUIET = 20
-"""Rounds of the event loop without a new request, after which nobody else is about to ask. From an answer
-to the next question of the same match it takes about five, and some more where a match ends and another
-begins; too few would let the matches fall out of step, and batches become small."""
-
-
+"""Rounds of the event loop without a new request, after which nobody else is about to ask. From an
+answer to the next question of the same match it takes about five, and some more where a match ends and
+another begins; too few would let the matches fall out of step, and batches become small."""
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 
 GRACE_S = 10.0
@@ -17,20 +18,21 @@ GRACE_S = 10.0
 
 
 def main(command: list[str]) -> int:
-    """Run `command`; return its exit status."""
+    """Run `command`; return its exit status. Children that it leaves behind are killed."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
     threading.Thread(target=_end_with_input, args=(process,), daemon=True).start()
-    return process.wait()
+    status = process.wait()
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    return status
 
 
 def _end_with_input(process: "subprocess.Popen[bytes]") -> None:
     while os.read(sys.stdin.fileno(), 4096):
         pass
     process.terminate()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE_S)
-    with suppress(ProcessLookupError):  # children that it left behind
-        os.killpg(process.pid, signal.SIGKILL)
+    time.sleep(GRACE_S)
+    process.kill()
 
 
 if __name__ == "__main__":

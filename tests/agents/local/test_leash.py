@@ -1,0 +1,61 @@
+"""No server outlives the arena: a leashed command ends with whoever holds the other end of the pipe."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SERVER = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+open(sys.argv[1] + ".tmp", "w").write(f"{os.getpid()} {child.pid}")
+os.rename(sys.argv[1] + ".tmp", sys.argv[1])
+time.sleep(600)
+"""
+HOLDER = """
+import subprocess, sys, time
+leash = [sys.executable, "-m", "agents.local.leash", sys.executable, "-c", sys.argv[1], sys.argv[2]]
+held = subprocess.Popen(leash, stdin=subprocess.PIPE, start_new_session=True)
+time.sleep(600)
+"""
+
+
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_server_and_its_children_end_with_their_holder(tmp_path: Path, how: signal.Signals) -> None:
+    note = tmp_path / "pids"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, SERVER, str(note)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 60
+    while not note.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    pids = [int(pid) for pid in note.read_text().split()]
+    assert not any(gone(pid) for pid in pids)
+    holder.send_signal(how)
+    holder.wait()
+    until = time.monotonic() + 30
+    while not all(gone(pid) for pid in pids):
+        assert time.monotonic() < until, "it runs on"
+        time.sleep(0.05)
+
+
+def test_a_command_that_ends_by_itself_ends_the_leash() -> None:
+    command = [sys.executable, "-m", "agents.local.leash", sys.executable, "-c", "raise SystemExit(3)"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as held:
+        assert held.wait(60) == 3
