@@ -16,10 +16,11 @@ LEAST = 4.0
 """How many times the seller tokens of one dialogue at a time 64 at once give, in processor time. The aim
 is 5; the printed ratio is the figure, and the floor leaves room for a busy machine."""
 MOST = 0.2
-"""What a rollout may add to its bare calls of generate. The aim is 0.15."""
+"""What a rollout may add to its calls of generate, as a share. The aim is 0.15."""
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_dialogues_together_are_quicker_and_a_rollout_adds_little(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,4 +45,4 @@ def test_dialogues_together_are_quicker_and_a_rollout_adds_little(
     assert speed["together_turns"] > 2 * rollouts.TOGETHER
     assert speed["alone_turns"] > 2 * rollouts.ALONE
     assert speed["ratio"] >= LEAST
-    assert 0 < cost["overhead"] <= MOST
+    assert cost["overhead"] <= MOST
