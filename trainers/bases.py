@@ -2,13 +2,14 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 
 from agents.local.weights import architecture, weights_hash
 from agents.scripted import spec_of
@@ -20,6 +21,9 @@ from trainers.pool import DEFAULT_BUYERS
 from trainers.prepare import Prepared
 from trainers.recipe import Recipe, TrainingBuyer
 from trainers.sizes import Size
+
+if TYPE_CHECKING:
+    from trainers.callbacks import Progress, Stage
 
 LESSON = ("domains", "scenarios", "vary_buyers", "turns", "message_limit", "prompt_version")
 """Fields of a run's recipe that its base of size `tiny` was taught by, beside the buyers."""
@@ -44,12 +48,12 @@ class Base:
     """Effective parameters: those that a token is multiplied with; None where nothing tells."""
 
 
-def located(prepared: Prepared, bases: Path, progress: Callable[[str], None]) -> str:
+def located(prepared: Prepared, bases: Path, progress: "Progress", stage: "Stage") -> str:
     """Return the folder or Hugging Face id to load. A base of size `tiny` is made if it is missing."""
     size = prepared.size
     if size is None or not size.made_here:
         return prepared.recipe.model
-    return str(made(prepared, size, bases, progress).resolve())
+    return str(made(prepared, size, bases, progress, stage).resolve())
 
 
 def described(model: str, revision: str | None, size: Size | None) -> Base:
@@ -69,7 +73,13 @@ def described(model: str, revision: str | None, size: Size | None) -> Base:
     )
 
 
-def made(prepared: Prepared, size: Size, bases: Path, progress: Callable[[str], None]) -> Path:
+def made(
+    prepared: Prepared,
+    size: Size,
+    bases: Path,
+    progress: "Progress",
+    stage: "Stage" = lambda what, done, total: None,
+) -> Path:
     """Return the folder of the warm-started base of a tiny size, made if it is not there yet.
 
     Its name holds a hash of all that decides it: the lesson, and the source that teaches it. So runs
@@ -84,7 +94,7 @@ def made(prepared: Prepared, size: Size, bases: Path, progress: Callable[[str], 
         return folder
     progress(f"making the base {folder.name} once: some minutes on a CPU")
     with _draft(folder) as draft:
-        warm_start(lesson, cells, draft, family=size.family)
+        warm_start(lesson, cells, draft, family=size.family, stage=stage)
         shutil.rmtree(draft / "sft", ignore_errors=True)
     return folder
 

@@ -15,6 +15,8 @@ from trainers.checkpoints import mark, prune
 
 Progress = Callable[[str], None]
 """Told of a run in lines for people."""
+Stage = Callable[[str, int, int], None]
+"""Told of what takes long: its name, how much of it is done, and of how much."""
 RENAMED = {"step_time": "seconds"}
 DROPPED = ("epoch", "frac_reward_zero_std", "rewards/score/mean", "rewards/score/std")
 """What TRL logs twice, or what means nothing here."""
@@ -61,6 +63,21 @@ def recorded(logs: Mapping[str, Any], history: list[Mapping[str, Any]]) -> dict[
         if name not in DROPPED
     }
     return found | {"num_tokens": sum(entry.get("dialogue_tokens") or 0.0 for entry in history)}
+
+
+class Steps(TrainerCallback):
+    """Tells how many steps of a training are done."""
+
+    def __init__(self, what: str, stage: Stage) -> None:
+        self._what, self._stage = what, stage
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Tell where it begins."""
+        self._stage(self._what, state.global_step, state.max_steps)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Tell of a step."""
+        self._stage(self._what, state.global_step, state.max_steps)
 
 
 class Saver(TrainerCallback):

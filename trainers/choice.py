@@ -6,9 +6,12 @@ chosen one's score here is no result: it is the best of several.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil
 from random import Random
+from typing import Any
 
 from agents.agent import Agent
 from agents.build import UnplayableError, build
@@ -22,6 +25,7 @@ from scenarios.domain import Domain
 from scenarios.draw import draw
 from scenarios.scenario import Role, Split
 from trainers.cells import TrainingCell
+from trainers.prepare import Prepared
 from trainers.recipe import Recipe
 
 MATCHES = 64
@@ -37,11 +41,45 @@ class DevScore:
     finished: int
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Who did best on the dev split."""
+
+    best: str | None
+    """A name in `scores`; None where nobody finished a match."""
+    scores: Mapping[str, DevScore]
+    """Of the base, which comes first, and of every checkpoint."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the choice as JSON-ready data."""
+        scores = {name: asdict(score) for name, score in self.scores.items()}
+        return {"best": self.best, "split": Split.DEV, "matches": MATCHES, "scores": scores}
+
+
+def chosen(
+    sellers: Sequence[Registration], prepared: Prepared, tell: Callable[[str], None] = lambda line: None
+) -> Choice:
+    """Return who of a run's base and checkpoints does best on the dev split, against the run's buyers.
+
+    Of equals the first: with the base first, a checkpoint has to be better than it. `tell` is told of
+    each seller's score. Raises as :func:`dev_scores` does.
+    """
+    free_memory()
+    cells = dev_cells(prepared.recipe, prepared.domains, prepared.pool, MATCHES)
+    scores = dev_scores(sellers, cells, prepared.recipe, tell)
+    return Choice(best(scores), scores)
+
+
+def matches_to_choose(recipe: Recipe) -> int:
+    """Return how many matches it takes to choose among the checkpoints of a whole run and their base."""
+    return MATCHES * (1 + ceil(recipe.steps / recipe.save_steps))
+
+
 def dev_cells(
     recipe: Recipe,
     domains: Mapping[str, Domain],
     pool: Mapping[str, tuple[AgentSpec, Connection]],
-    matches: int = MATCHES,
+    matches: int,
 ) -> list[TrainingCell]:
     """Return so many cells of the dev split: the run's domains in turn, then its buyers, as they are
     named and not varied, then the opener, then the next scenarios. `domains` and `pool` by version."""
@@ -60,19 +98,24 @@ def dev_cells(
 
 
 def dev_scores(
-    sellers: Sequence[Registration], cells: Sequence[TrainingCell], recipe: Recipe
+    sellers: Sequence[Registration],
+    cells: Sequence[TrainingCell],
+    recipe: Recipe,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> dict[str, DevScore]:
     """Return each seller's score by its name; all play the same cells with the same random streams.
 
-    Raises UserError for a seller that cannot be played here, ValueError for a cell of another split
-    than dev, and RuntimeError where a match met a bug of the arena's.
+    `tell` is told of each score. Raises UserError for a seller that cannot be played here, ValueError
+    for a cell of another split than dev, and RuntimeError where a match met a bug of the arena's.
     """
     if strangers := [cell for cell in cells if cell.scenario.split is not Split.DEV]:
         raise ValueError(f"{strangers[0].scenario.label} is no scenario to choose by: only dev is")
-    return {
-        seller.name: dev_score(_built(seller.name, seller.spec, seller.connection), cells, recipe)
-        for seller in sellers
-    }
+    scores = {}
+    for seller in sellers:
+        agent = _built(seller.name, seller.spec, seller.connection)
+        scores[seller.name] = score = dev_score(agent, cells, recipe)
+        tell(f"on the dev split {seller.name} {_said(score)}")
+    return scores
 
 
 def dev_score(seller: Agent, cells: Sequence[TrainingCell], recipe: Recipe) -> DevScore:
@@ -91,6 +134,20 @@ def best(scores: Mapping[str, DevScore]) -> str | None:
     return max(means, key=lambda name: means[name], default=None)
 
 
+def free_memory() -> None:
+    """Free what a training that is over still holds of a GPU."""
+    import torch
+
+    gc.collect()  # a trainer and its callbacks know each other
+    torch.cuda.empty_cache()
+
+
+def _said(score: DevScore) -> str:
+    if score.mean is None:
+        return "finished no match"
+    return f"scored {score.mean:.3f} in {score.finished} matches"
+
+
 async def _played(seller: Agent, cells: Sequence[TrainingCell], recipe: Recipe) -> list[Outcome]:
     return await asyncio.gather(
         *(
@@ -98,7 +155,8 @@ async def _played(seller: Agent, cells: Sequence[TrainingCell], recipe: Recipe) 
                 cell.game(recipe),
                 {Role.SELLER: seller, Role.BUYER: cell.buyer},
                 {Role.SELLER: Random(f"dev/{cell.number}"), Role.BUYER: cell.rng()},
-                recipe.turn_timeout,
+                # Models have timeouts of their own, and those that play here wait for each other.
+                recipe.turn_timeout if cell.buyer.spec.kind == "plugin" else None,
             )
             for cell in cells
         )

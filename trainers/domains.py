@@ -1,6 +1,6 @@
 """What may be trained on: domains that nobody holds out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from arena.design import Design
 from arena.errors import UserError
@@ -38,6 +38,17 @@ def open_domains(names: Sequence[str], evaluation: Design | None) -> list[Domain
         except ValueError as error:
             raise UserError(str(error)) from error
     return list(found.values())
+
+
+def check_open(domains: Iterable[Domain], evaluation: Design) -> None:
+    """Raise UserError where `evaluation` cannot judge what was trained on these domains."""
+    held_out = _held_out(evaluation)
+    for domain in domains:
+        if why := held_out(domain):
+            raise UserError(
+                f"the run trains on {domain.name}, which is held out ({why}): evaluate it by another "
+                "design"
+            )
 
 
 def _named(text: str) -> list[Domain]:

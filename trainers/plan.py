@@ -80,6 +80,7 @@ class Plan:
             "memory_gb_per_process": self.memory and self.memory.to_json(),
             "commands": [launch.shown(command) for command in self.commands],
             "dialogues": self.work.dialogues,
+            "matches_to_choose": self.work.to_choose,
             "tokens_per_dialogue": round(self.work.talk.tokens),
             "longest_dialogue_tokens": self.tokens,
             "tokens": round(self.work.tokens),

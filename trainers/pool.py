@@ -50,7 +50,7 @@ def pool_of(
         if refused := next((why for domain in domains if (why := refusal(agent.spec, domain))), None):
             raise UserError(f"{agent.name} cannot play this: {refused}")
         if not planning:
-            _check_playable(agent)
+            check_playable(agent)
     return agents
 
 
@@ -163,7 +163,8 @@ def _shared(agent: Registration, other: Registration) -> str | None:
     return makes[0] if len(makes) == 2 and makes[0] == makes[1] else None
 
 
-def _check_playable(agent: Registration) -> None:
+def check_playable(agent: Registration) -> None:
+    """Raise UserError where a buyer cannot play from here."""
     if (key := missing_key(agent)) is not None:
         raise UserError(
             f"the buyer {agent.name} needs its key in the environment variable {key}: export it"

@@ -7,7 +7,7 @@ held-out domains and the buyers that a design excludes never reach a learner.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from agents.language_model.prompt import BRIEF_PROMPT, PROMPT_VERSION, versions
 from agents.local.weights import is_id
-from agents.spec import AgentSpec, Connection
+from agents.spec import AgentSpec, Connection, Profile
 from arena.declaration import Declaration
 from arena.design import Design
 from arena.errors import UserError, mistakes
@@ -23,8 +23,8 @@ from arena.lineup import read_request, resolve
 from arena.store import Registration, Store
 from scenarios import catalogue
 from scenarios.domain import Domain
-from trainers.domains import open_domains
-from trainers.pool import DEFAULT_BUYERS, pool_of, warnings_of
+from trainers.domains import check_open, open_domains
+from trainers.pool import DEFAULT_BUYERS, check_playable, pool_of, warnings_of
 from trainers.recipe import STUDY, Recipe, TrainingBuyer, TrainingDomain
 
 if TYPE_CHECKING:
@@ -86,6 +86,30 @@ def prepare(asked: Mapping[str, Any], store: Store) -> Prepared:
         warnings=warnings,
         ours=[*_sources(recipe, chosen, size), *RULES],
     )
+
+
+def checked(prepared: Prepared, evaluate: str | None, store: Store, *, planning: bool) -> Prepared:
+    """Return a run that goes on, checked again: its buyers by their keys and weights, unless it is only
+    planned, its base, and the design of `evaluate`, which may be new. Raises UserError with what to do.
+    """
+    evaluation, recipe = _evaluation(evaluate, store), prepared.recipe
+    pool = [
+        Registration(b.name, spec, "both", Profile(family=b.family), connection, "")
+        for b in recipe.buyers
+        for spec, connection in [prepared.pool[b.version]]
+    ]
+    if evaluation is not None:
+        check_open(prepared.domains.values(), evaluation)
+    warnings = list(warnings_of(pool, evaluation, store))
+    if not planning:
+        for agent in pool:
+            check_playable(agent)
+        if os.path.isabs(recipe.model) and not os.path.isdir(recipe.model):
+            raise UserError(
+                f"the base {recipe.model} is gone: put it back, since the KL penalty of the run is "
+                "measured from it"
+            )
+    return replace(prepared, warnings=warnings)
 
 
 def _size(name: str | None, model: str | None) -> "Size | None":

@@ -21,10 +21,10 @@ from trainers.checkpoints import clear, last_step, newest, saved
 from trainers.grpo import Machine, settings, trainer_of
 from trainers.prepare import Prepared
 from trainers.registration import base_agent, checkpoint_agent, register
-from trainers.run_folder import begin, keep, locked, resume_command
+from trainers.run_folder import begin, keep, kept_base, locked, resume_command
 
 if TYPE_CHECKING:
-    from trainers.callbacks import Progress
+    from trainers.callbacks import Progress, Stage
 
 BASES = "bases"
 """Beside the folders of runs."""
@@ -58,17 +58,21 @@ def train(
     name: str,
     resume: bool,
     progress: "Progress",
+    stage: "Stage" = lambda what, done, total: None,
 ) -> Finished:
     """Train `prepared` in `folder`, the run's own; bases that are made lie beside it.
 
     All processes of a run call this; the first alone writes to `folder` and `store` and tells
-    `progress`. Raises UserError, with what to do, where the run cannot begin or go on, or the disk is
-    full; an error of any other kind is passed on. What fails on the way is recorded as failed.
+    `progress` and `stage`. Raises UserError, with what to do, where the run cannot begin or go on, or
+    the disk is full; an error of any other kind is passed on. What fails on the way is recorded as
+    failed.
     """
     leads = int(os.environ.get("RANK", "0")) == 0
     if leads:
         begin(prepared, folder, store, name, resume)
-    run = _Run(prepared, machine, folder, store, name, progress if leads else _silent, leads)
+    if not leads:
+        progress, stage = _silent, _silent
+    run = _Run(prepared, machine, folder, store, name, progress, stage, leads)
     with locked(folder) if leads else nullcontext():
         try:
             finished = run.trained()
@@ -96,6 +100,7 @@ class _Run:
     store: Store
     name: str
     progress: "Progress"
+    stage: "Stage"
     leads: bool
 
     def trained(self) -> Finished:
@@ -109,7 +114,11 @@ class _Run:
         PartialState(cpu=self.machine.cpu).wait_for_everyone()
         recipe = self.prepared.recipe
         args = settings(recipe, self.machine, self.folder)  # before the model is loaded
-        model = located(self.prepared, self.folder.parent / BASES, self.progress)
+        before = kept_base(self.folder)
+        if before is not None and Path(before.weights).is_dir():
+            model = before.weights
+        else:
+            model = located(self.prepared, self.folder.parent / BASES, self.progress, self.stage)
         loaded, tokenizer = load(model, recipe.revision)
         base = described(model, recipe.revision, self.prepared.size)
         if self.leads:
@@ -127,14 +136,15 @@ class _Run:
         """Train from the newest checkpoint on; return the status, why it is so, and how to go on."""
         from transformers import PrinterCallback
 
-        from trainers.callbacks import Interruption, Recorder, Saver
+        from trainers.callbacks import Interruption, Recorder, Saver, Steps
         from trainers.collapse import CollapseStop
 
         start = newest(self.folder)
         collapse, interruption = CollapseStop(self.progress), Interruption(self.progress)
         recorder = Recorder(self.name, self.store, self.progress)
         saver = Saver(self.folder, lambda: self._register(base), self.progress)
-        callbacks = [*([recorder] if self.leads else []), collapse, interruption, saver]
+        steps = Steps("training", self.stage)
+        callbacks = [*([recorder] if self.leads else []), collapse, interruption, saver, steps]
         recipe = self.prepared.recipe
         cells = Cells(recipe, self.prepared.domains, self.prepared.pool)
         trainer, rollouts = trainer_of(recipe, args, cells, model, tokenizer, callbacks)
@@ -227,5 +237,5 @@ def _to_go_on(folder: Path) -> str:
     return f"{_stands(folder)}; to go on: {resume_command(folder)}"
 
 
-def _silent(line: str) -> None:
+def _silent(*_: object) -> None:
     """Tell nobody."""

@@ -95,18 +95,22 @@ def resumed(folder: Path) -> Prepared:
     )
 
 
+def kept_base(folder: Path) -> Base | None:
+    """Return which base the run in `folder` starts from; None where it has not come so far."""
+    path = folder / BASE
+    return Base(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+
 def keep(base: Base, folder: Path) -> None:
     """Write down which base a run starts from. Raises UserError where it had another."""
-    path = folder / BASE
-    if not path.exists():
-        write_json(path, asdict(base))
-        return
-    before = json.loads(path.read_text(encoding="utf-8"))
-    if before["revision"] != base.revision:
+    before = kept_base(folder)
+    if before is None:
+        write_json(folder / BASE, asdict(base))
+    elif before.revision != base.revision:
         raise UserError(
-            f"{folder.name} started from other weights ({before['revision']}) than {base.weights} holds "
+            f"{folder.name} started from other weights ({before.revision}) than {base.weights} holds "
             f"now ({base.revision}): its KL penalty would lose its anchor. Put those of "
-            f"{before['weights']} back, or begin another run"
+            f"{before.weights} back, or begin another run"
         )
 
 

@@ -6,7 +6,7 @@ learned.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -134,10 +134,17 @@ def warm_start(
     learning_rate: float = 4e-3,
     seed: int = 0,
     shape: Mapping[str, Any] | None = None,
+    stage: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> None:
-    """Make a tiny model of `family`, teach it the protocol, and save both it and its tokenizer."""
+    """Make a tiny model of `family`, teach it the protocol, and save both it and its tokenizer.
+
+    `stage` is told how far it is.
+    """
     from datasets import Dataset
+    from transformers import PrinterCallback
     from trl import SFTConfig, SFTTrainer
+
+    from trainers.callbacks import Steps
 
     talks = transcripts(recipe, cells, matches, seed=1)
     # The template's own words stand around every message.
@@ -172,8 +179,13 @@ def warm_start(
         seed=seed,
     )
     trainer = SFTTrainer(
-        model=model, args=settings, train_dataset=Dataset.from_list(rows), processing_class=tokenizer
+        model=model,
+        args=settings,
+        train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+        callbacks=[Steps("making the base", stage)],
     )
+    trainer.remove_callback(PrinterCallback)
     trainer.train()
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

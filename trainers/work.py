@@ -18,6 +18,7 @@ from arena.store import Registration
 from scenarios.domain import Domain
 from scenarios.draw import draw
 from scenarios.scenario import Role, Split
+from trainers.choice import matches_to_choose
 from trainers.recipe import Recipe
 
 
@@ -76,6 +77,8 @@ class Work:
 
     talk: Talk
     dialogues: int
+    to_choose: int
+    """Matches of the dev split, by which a checkpoint is chosen at the end."""
     tokens: float
     """Of the dialogues: each is learned from once."""
     seller_tokens: float
@@ -107,6 +110,7 @@ def work_of(
     return Work(
         talk=talk,
         dialogues=dialogues,
+        to_choose=matches_to_choose(recipe),
         tokens=tokens,
         seller_tokens=dialogues * talk.sampled,
         flops=float("nan") if params is None else training_flops(params, tokens, sampled + scored),
@@ -146,9 +150,11 @@ def _prompt(domain: Domain, recipe: Recipe) -> str:
 def _bills(
     recipe: Recipe, talk: Talk, pool: Mapping[str, tuple[AgentSpec, Connection]]
 ) -> Iterator[Bill]:
-    """Yield the language models of the pool: each buyer takes an even share of the dialogues, reads the
-    whole conversation on every turn, and answers as the seller is taken to."""
-    calls = recipe.steps * recipe.rows_per_step / len(recipe.buyers) * talk.turns
+    """Yield the language models of the pool: each buyer takes an even share of the dialogues and of the
+    matches to choose by, reads the whole conversation on every turn, and answers as the seller is taken
+    to."""
+    matches = recipe.steps * recipe.rows_per_step + matches_to_choose(recipe)
+    calls = matches / len(recipe.buyers) * talk.turns
     taken, given = talk.read_anew / talk.turns, talk.answer
     for buyer in recipe.buyers:
         spec, connection = pool[buyer.version]

@@ -1,7 +1,7 @@
 """`arena evaluate`: what a run's checkpoints gained over their base, played on the same cells."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -42,15 +42,18 @@ def evaluate_run(
     A design is the template: its sellers stay, the base and the checkpoints join them, and each
     checkpoint's gain over the base is declared. Exits with 1 when something is missing.
     """
+    from arena.commands.printing import print_json
     from arena.tournament import Settings
 
     settings = Settings(workers, concurrency, turn_timeout)
     with open_store(db) as store:
         found = checkpoints_of(store, run, step or [])
         names = [agent.full_name for agent in found]
-        complete = evaluate(
-            store, base_of(found), names, design, settings, reason=reason, yes=yes, as_json=as_json
+        complete, said = evaluate(
+            store, base_of(found), names, design, settings, reason=reason, yes=yes, quiet=as_json
         )
+    if as_json:
+        print_json(said)
     if not complete:
         raise typer.Exit(1)
 
@@ -64,15 +67,15 @@ def evaluate(
     *,
     reason: str | None = None,
     yes: bool = False,
-    as_json: bool = False,
-) -> bool:
+    quiet: bool = False,
+) -> tuple[bool, dict[str, Any]]:
     """Freeze and play `design` with the base and the checkpoints (names, or ``name@version``) among its
-    sellers, and print what came of it; return whether all that was planned is scored.
+    sellers, and print what came of it unless `quiet`; return whether all that was planned is scored, and
+    what came of it as JSON-ready data.
 
     `design` is a file or a stored design's hash. Raises UserError where it cannot be played.
     """
     from arena.commands import evaluation_lines
-    from arena.commands.printing import print_json
     from arena.commands.request import request_of
     from arena.lineup import resolve
     from arena.registry import Registry
@@ -88,12 +91,11 @@ def evaluate(
     lineages = {arm.spec.version: arm.profile.lineage for arm in arms}
     results = store.results(lineup.design)
     found = evaluated(results, start.spec.version, list(lineages), lineages)
-    if as_json:
-        said = [one.to_json(lineup.design.hash) for one in found]
-        print_json({"tournament": summary.to_json(), "base": start.full_name, "checkpoints": said})
-    else:
+    if not quiet:
         evaluation_lines.show(found, lineup.design, to_name(store.address))
-    return summary.complete
+    gains = [one.to_json(lineup.design.hash) for one in found]
+    said = {"tournament": summary.to_json(), "base": start.full_name, "checkpoints": gains}
+    return summary.complete, said
 
 
 def _played(

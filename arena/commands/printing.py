@@ -40,6 +40,24 @@ def progress_bar(what: str, total: int) -> Generator[Callable[..., None]]:
 
 
 @contextmanager
+def stages() -> Generator[Callable[[str, int, int], None]]:
+    """Give the function that is told of stages, one after the other: what is done, how much of it, and
+    of how much. Each has its bar on stderr, where that is a terminal."""
+    with ExitStack() as stack:
+        now, shown, tick = "", 0, None
+
+        def stage(what: str, done: int, total: int) -> None:
+            nonlocal now, shown, tick
+            if what != now or tick is None:
+                stack.close()
+                now, shown, tick = what, 0, stack.enter_context(progress_bar(what, total))
+            tick(done - shown)
+            shown = done
+
+        yield stage
+
+
+@contextmanager
 def waiting(what: str) -> Generator[Callable[[int, int], None]]:
     """Give the function that is told how much of `what` is done, and of how much: a bar on stderr once
     that has taken PATIENCE_S."""

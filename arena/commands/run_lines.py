@@ -132,7 +132,7 @@ def _room() -> tuple[int, str]:
 
 def _recipe(recipe: Mapping[str, Any]) -> Iterator[str]:
     """Yield the recipe in short, as far as it has what a recipe of this project has."""
-    size = f" ({recipe['size']})" if recipe.get("size") else ""
+    size = f" ({recipe['size']})" if recipe.get("size") not in (None, recipe.get("model")) else ""
     facts = [
         f"{word} {recipe[key]}{size if key == 'model' else ''}" for key, word in RECIPE if key in recipe
     ]

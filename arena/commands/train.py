@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from arena.commands.options import AsJson, Db, open_if_there, split_names
+from arena.commands.options import AsJson, Db, split_names
 from arena.commands.request import option
 
 WHAT = "What is trained, on what, against whom"
@@ -94,13 +94,12 @@ def train(
     is done, with 1 when it ended early or an evaluation is incomplete, with 2 where it cannot start here
     or something is wrong.
     """
-    from arena.commands import train_run
+    options = dict(locals())
+    from arena.commands import train_request, train_run
 
-    options = {name: value for name, value in locals().items() if name != "train_run"}
     for names in ("buyers", "domains"):
         options[names] = split_names(options[names])
-    with open_if_there(db) as found:  # a mistake, or a plan, leaves no database behind
-        request = train_run.request_of(found, options)
-    train_run.tell(request)
+    request = train_request.request_of(options)
+    train_request.tell(request)
     if not dry_run:
         train_run.start(request)

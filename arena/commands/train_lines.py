@@ -8,6 +8,7 @@ from arena.printable import plain
 from leaderboard.wording import counted, database_option
 
 if TYPE_CHECKING:
+    from trainers.choice import Choice
     from trainers.memory import Memory
     from trainers.plan import Plan
     from trainers.run import Finished
@@ -41,7 +42,7 @@ def missing_lines(plan: "Plan") -> Iterator[str]:
 
 
 def closing_lines(
-    finished: "Finished", name: str, steps: int, db: str | None, judged: bool
+    finished: "Finished", choice: "Choice | None", name: str, steps: int, db: str | None, judged: bool
 ) -> Iterator[str]:
     """Yield how a run ended, and what to do next; `judged`: its evaluation follows anyway."""
     said = {"done": "done", "stopped": "stopped early", "interrupted": "interrupted"}
@@ -53,10 +54,28 @@ def closing_lines(
     if finished.checkpoints:
         saved = ", ".join(map(plain, finished.checkpoints))
         yield f"  checkpoints of base {plain(finished.base)}: {saved}"
+    if choice is not None:
+        yield f"  {_chosen(choice, finished.base)}"
+    if judged:
+        yield "  What each gained over the base is judged below, on scenarios of the eval split."
     at = database_option(db)
     yield f"Its curves: arena runs show {plain(name)}{at}"
     if finished.checkpoints and not judged:
         yield f"What it gained: arena evaluate {plain(name)} --design FILE{at}"
+
+
+def _chosen(choice: "Choice", base: str) -> str:
+    """Return which checkpoint is best. The best of several scores too well where it was chosen."""
+    if choice.best is None:
+        return "none was chosen: not one match on the dev split was finished"
+    if choice.best == base:
+        return "best on the dev split: the base itself; no checkpoint scored more there"
+    means = (choice.scores[name].mean for name in (choice.best, base))
+    own, other = ("-" if mean is None else f"{mean:.3f}" for mean in means)
+    return (
+        f"best on the dev split: {plain(choice.best)}, with {own} against the base's {other}; chosen "
+        "there, it is to be judged elsewhere"
+    )
 
 
 def _model(plan: "Plan") -> Iterator[str]:
@@ -110,6 +129,9 @@ def _work(work: "Work", steps: int) -> Iterator[str]:
     yield (
         "           (6 N a token learned from, 2 N a token sampled, prefilled or scored; N effective "
         "parameters; lengths are assumed)"
+    )
+    yield (
+        f"           then {work.to_choose:,} matches of the dev split, to choose among its checkpoints"
     )
     for bill in work.bills:
         price = "at an unknown price" if bill.usd is None else f"${bill.usd:,.2f}"

@@ -290,7 +290,12 @@ turns: 2
 RUN = ("--name", "demo", "--out", "mine", "--db", "own.db")
 
 
-def test_a_run_from_the_command_line(tiny_base: Path, here: Path) -> None:  # noqa: F811
+def test_a_run_from_the_command_line(
+    tiny_base: Path,  # noqa: F811
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trainers.choice.MATCHES", 8)
     called = arena(
         *("train", "--model", str(tiny_base), *SHORT, "--steps", "2", "--save-steps", "1"),
         *(*RUN, "--json"),
@@ -301,6 +306,16 @@ def test_a_run_from_the_command_line(tiny_base: Path, here: Path) -> None:  # no
     assert (said["run"], said["step"]) == ("demo", 2)
     assert said["checkpoints"] == ["demo-1", "demo-2"]
     assert "step 2 of 2" in called.stderr
+    assert "Warning" not in called.stderr
+    assert "it/s" not in called.stderr
+    choice = said["choice"]
+    assert list(choice["scores"]) == [said["base"], "demo-1", "demo-2"]
+    assert (choice["split"], choice["matches"]) == ("dev", 8)
+    assert choice["scores"][choice["best"]] == max(choice["scores"].values(), key=lambda s: s["mean"])
+    assert (
+        f"best on the dev split: {'the base' if choice['best'] == said['base'] else choice['best']}"
+        in (called.stderr)
+    )
     assert (here / "mine" / "demo" / "checkpoint-2").is_dir()
     with Store.open(str(here / "own.db")) as store:
         names = {agent.name: agent for agent in store.registrations()}
@@ -315,7 +330,9 @@ def test_a_run_from_the_command_line(tiny_base: Path, here: Path) -> None:  # no
     # Everything comes from the run's folder: the database, too.
     resumed = arena("train", "--resume", "demo", "--out", "mine", "--json")
     assert resumed.exit_code == 0, resumed.output
-    assert json.loads(resumed.stdout) == said
+    again = json.loads(resumed.stdout)
+    assert again.pop("choice").keys() == said.pop("choice").keys()
+    assert again == said
     assert not (here / "arena.db").exists()
     plan = json.loads(arena("train", "--resume", "demo", "--out", "mine", "--dry-run", "--json").stdout)
     assert plan["recipe"]["steps"] == 2
@@ -323,3 +340,26 @@ def test_a_run_from_the_command_line(tiny_base: Path, here: Path) -> None:  # no
     other = arena("train", "--resume", "demo", "--out", "mine", "--steps", "9")
     assert other.exit_code == 2
     assert "leave out --steps" in other.stderr
+    Path("design.yaml").write_text(DESIGN)
+    judged = arena("train", "--resume", "demo", "--out", "mine", "--evaluate", "design.yaml", "--json")
+    assert judged.exit_code == 0, judged.output
+    found = json.loads(judged.stdout)
+    assert (found["run"], found["step"]) == ("demo", 2)
+    assert found["evaluation"]["base"].startswith(found["base"])
+    assert len(found["evaluation"]["checkpoints"]) == 2
+    assert "judged below, on scenarios of the eval split" in judged.stderr
+
+    # What has changed since is found before anything starts.
+    Path("strict.yaml").write_text(
+        DESIGN.replace("[conceder]", "[boulware]") + "analysis:\n  excluded: [boulware]\n"
+    )
+    refused = arena("train", "--resume", "demo", "--out", "mine", "--evaluate", "strict.yaml")
+    assert refused.exit_code == 2
+    assert "must not be trained against" in refused.stderr
+    moved = tiny_base.rename(here / "moved")
+    try:
+        gone = arena("train", "--resume", "demo", "--out", "mine")
+        assert gone.exit_code == 2
+        assert f"the base {tiny_base} is gone: put it back" in gone.stderr
+    finally:
+        moved.rename(tiny_base)

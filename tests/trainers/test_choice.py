@@ -1,5 +1,6 @@
 """Checkpoints are chosen on the dev split and nowhere else, on the same matches for all of them."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from scenarios.draw import draw
 from scenarios.scenario import Role, Split
 from tests.trainers.small_run import domains_of, prepared_for, recipe_for, tiny_base
 from trainers.cells import TrainingCell
-from trainers.choice import DevScore, best, dev_cells, dev_score, dev_scores
+from trainers.choice import DevScore, best, chosen, dev_cells, dev_score, dev_scores, matches_to_choose
 
 __all__ = ["tiny_base"]
 
@@ -84,6 +85,29 @@ def test_best_is_the_highest_and_the_first_of_equals(means: dict[str, float | No
     else:
         highest = max(mean for mean, _ in scored)
         assert chosen == next(name for mean, name in scored if mean == highest)
+
+
+def test_the_base_comes_first_and_has_to_be_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainers.choice.MATCHES", 12)
+    twins = [replace(scripted("linear"), name=name) for name in ("base", "run-26")]
+    told: list[str] = []
+    choice = chosen(twins, prepared_for(RECIPE), told.append)
+    assert choice.best == "base"
+    mean = choice.scores["run-26"].mean
+    assert mean is not None
+    assert told == [f"on the dev split {n} scored {mean:.3f} in 12 matches" for n in choice.scores]
+    better = [scripted("hardliner"), scripted("logroller")]
+    found = chosen(better, prepared_for(RECIPE)).to_json()
+    assert (found["best"], found["split"], found["matches"]) == ("logroller", "dev", 12)
+    assert json.dumps(found["scores"]["hardliner"]).startswith('{"mean": 0.')
+
+
+@pytest.mark.parametrize(
+    ("steps", "save_steps", "checkpoints"), [(104, 26, 4), (56, 26, 3), (3, 1, 3), (3, 50, 1)]
+)
+def test_every_checkpoint_and_the_base_are_played(steps: int, save_steps: int, checkpoints: int) -> None:
+    recipe = recipe_for("none", steps=steps, save_steps=save_steps)
+    assert matches_to_choose(recipe) == 64 * (checkpoints + 1)
 
 
 class _Down:

@@ -3,12 +3,14 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents.scripted import spec_of
+from agents.spec import AgentSpec, Connection
 from arena.analysis import Analysis
 from arena.declaration import Declaration
 from arena.entry import Entry
@@ -22,7 +24,8 @@ from scenarios.scenario import Split
 from tests.arena.running import ROOT, environment
 from trainers.cells import Cells
 from trainers.pool import DEFAULT_BUYERS
-from trainers.prepare import Prepared, prepare
+from trainers.prepare import Prepared, checked, prepare
+from trainers.recipe import TrainingBuyer
 
 
 @pytest.fixture
@@ -293,3 +296,38 @@ def test_a_plan_needs_no_torch(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=120
     )
     assert done.stdout == "google/gemma-4-31B-it\n", done.stderr
+
+
+def test_a_run_that_goes_on_is_checked_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", "x")
+    register(store, name="paid", model="openai/x", api_key_env="A_KEY")
+    begun = prepare({"size": "tiny", "buyers": ["paid", "linear"], "domains": ["bread"]}, store)
+    again = checked(begun, None, store, planning=False)
+    assert (again.recipe, again.pool) == (begun.recipe, begun.pool)
+    monkeypatch.delenv("A_KEY")
+    with pytest.raises(UserError, match="paid needs its key in the environment variable A_KEY"):
+        checked(begun, None, store, planning=False)
+    assert checked(begun, None, store, planning=True).recipe == begun.recipe
+    shut = design(store, domains=[{"name": "bread", "held_out": True}], buyers=["micro_quantile"])
+    with pytest.raises(UserError, match=r"trains on bread, which is held out .*by another design"):
+        checked(begun, shut, store, planning=True)
+    strict = design(store, ("linear",), buyers=["linear", "boulware"])
+    with pytest.raises(UserError, match=r"linear.* must not be trained against"):
+        checked(begun, strict, store, planning=True)
+    fine = design(store, buyers=["micro_quantile"])
+    assert checked(begun, fine, store, planning=True).recipe == begun.recipe
+
+
+def test_buyers_weights_and_the_base_must_still_be_there(store: Store, tmp_path: Path) -> None:
+    begun = prepare({"size": "tiny", "buyers": ["linear"]}, store)
+    spec = AgentSpec(kind="local", model="gone", revision="0" * 12, prompt_version="brief1")
+    connection = Connection(weights=str(tmp_path / "gone"))
+    buyer = TrainingBuyer(name="gone", version=spec.version)
+    recipe = begun.recipe.model_copy(update={"buyers": (buyer,)})
+    away = replace(begun, recipe=recipe, pool={spec.version: (spec, connection)})
+    with pytest.raises(UserError, match=r"the buyer gone cannot play: .*moved or deleted"):
+        checked(away, None, store, planning=False)
+    model = str(tmp_path / "base")
+    lost = replace(begun, recipe=begun.recipe.model_copy(update={"model": model}))
+    with pytest.raises(UserError, match=f"the base {model} is gone"):
+        checked(lost, None, store, planning=False)

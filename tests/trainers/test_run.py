@@ -223,6 +223,16 @@ def test_a_base_that_was_exchanged_is_noticed(whole: Run, tiny_base: Path, tmp_p
     assert (record.status, record.why) == (FAILED, str(raised.value))
 
 
+def test_the_base_is_the_one_that_is_written_down(whole: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one that another release would make, or find, under the same name."""
+
+    def elsewhere(*_: object) -> str:
+        raise AssertionError("nobody looks for a base that is known")
+
+    monkeypatch.setattr("trainers.run.located", elsewhere)
+    assert started(whole.out, resumed(whole.folder), "whole", resume=True).status == DONE
+
+
 def test_the_domains_and_buyers_are_those_of_the_start(whole: Run) -> None:
     prepared = prepared_for(resumed(whole.folder).recipe)
     again = resumed(whole.folder)

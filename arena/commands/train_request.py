@@ -1,0 +1,152 @@
+"""From the options of `arena train` to a plan."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from arena.commands.options import open_if_there, to_name
+from arena.errors import UserError
+from trainers.launch import SERVER_URL
+
+if TYPE_CHECKING:
+    from arena.store import Store
+    from trainers.grpo import Machine
+    from trainers.plan import Plan
+    from trainers.prepare import Prepared
+
+KEPT = ("vllm", "url", "micro_batch", "report_to", "evaluate", "db")
+"""Options that may change when a run goes on; left out, they are as it was begun."""
+COMMAND = ".command.json"
+BESIDE = ("resume", "out", "dry_run", "as_json", "yes", "name", *KEPT)
+"""Options that are no part of a recipe."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run that was asked for."""
+
+    name: str
+    folder: Path
+    options: Mapping[str, Any]
+    """As given, or for a run that goes on as it was begun."""
+    plan: "Plan"
+
+    @property
+    def resume(self) -> bool:
+        """Whether the run goes on."""
+        return bool(self.options["resume"])
+
+
+def request_of(options: Mapping[str, Any]) -> Request:
+    """Return what the options ask for; leaves no database and no folder behind. Raises UserError."""
+    from trainers.gpus import gpus_found
+    from trainers.plan import plan_of
+    from trainers.prepare import checked, prepare
+    from trainers.run_folder import resumed
+
+    resume, out = options["resume"], Path(options["out"])
+    if resume:
+        options = _begun(out / resume, options)
+    with open_if_there(options["db"]) as store:
+        name = resume or options["name"] or _free_name(store, options)
+        if resume:
+            planning = bool(options["dry_run"])
+            prepared = checked(resumed(out / name), options["evaluate"], store, planning=planning)
+        else:
+            prepared = prepare(options, store)
+    gpus = gpus_found()
+    machine = _machine(prepared, options, gpus)
+    said = _said({**options, "name": None if resume else name})
+    return Request(name, out / name, options, plan_of(prepared, machine, gpus, said))
+
+
+def tell(request: Request) -> None:
+    """Print the plan: on stdout where that is all that was asked for, else on stderr. Exits with 2 where
+    the run cannot start here."""
+    from arena.commands.printing import print_json
+    from arena.commands.train_lines import missing_lines, plan_lines
+
+    plan, only = request.plan, request.options["dry_run"]
+    if only and request.options["as_json"]:
+        print_json({"run": request.name} | plan.to_json())
+    elif leads():
+        for line in (*plan_lines(plan, request.name), *missing_lines(plan)):
+            typer.echo(line, err=not only)
+    if plan.missing and not only:
+        if leads() and request.options["as_json"]:
+            print_json({"run": request.name} | plan.to_json())
+        raise typer.Exit(2)
+
+
+def _free_name(store: "Store", options: Mapping[str, Any]) -> str:
+    """Return the first name of the form SIZE-NUMBER that no run has."""
+    if launched():
+        raise UserError("processes that train together need one name: give it with --name")
+    called = options["size"] or Path(options["model"] or "run").name
+    taken = {run.name for run in store.training_runs()}
+    numbers = range(1, len(taken) + 10_000)
+    names = (f"{called}-{number}" for number in numbers)
+    return next(n for n in names if n not in taken and not (Path(options["out"]) / n).exists())
+
+
+def _begun(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with which a run goes on. Raises UserError where they would make it another."""
+    changed = [name for name, value in options.items() if name not in BESIDE and value is not None]
+    if changed or options["name"]:
+        option = (changed or ["name"])[0].replace("_", "-")
+        raise UserError(f"a run goes on as it was begun: leave out --{option}, or begin another run")
+    try:
+        kept = json.loads((folder / COMMAND).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        kept = {}
+    # A server is named by two options, which go together.
+    left_out = [n for n in KEPT if options[n] is None and not (n == "url" and options["vllm"])]
+    return {**options, **{name: kept.get(name) for name in left_out}}
+
+
+def _machine(prepared: "Prepared", options: Mapping[str, Any], gpus: Any) -> "Machine":
+    from trainers.grpo import Machine
+    from trainers.layout import on_cpu
+
+    size = prepared.size
+    vllm = options["vllm"] or (size.vllm if size else "off")
+    if options["url"] and vllm != "server":
+        raise UserError(f"{options['url']}: an address stands after --vllm server only")
+    cpu = on_cpu(prepared, vllm, gpus)
+    return Machine(
+        cpu=cpu,
+        micro_batch=options["micro_batch"] or (None if cpu else 1),
+        processes=int(os.environ.get("WORLD_SIZE", "1")),
+        vllm=vllm,
+        vllm_url=(options["url"] or SERVER_URL) if vllm == "server" else None,
+        vllm_tensor_parallel=size.vllm_tensor_parallel if size and vllm != "off" else 1,
+        report_to=options["report_to"],
+    )
+
+
+def _said(options: Mapping[str, Any]) -> list[str]:
+    """Return the options again, to be shown and started anew; an address with a password stays out."""
+    from arena.store import redacted
+    from trainers.launch import arguments
+    from trainers.run_folder import OUT
+
+    db = to_name(options["db"])
+    said = {name: value for name, value in options.items() if name not in ("dry_run", "as_json")}
+    said["db"] = db if db and redacted(db) == db else None
+    said["out"] = None if options["out"] == OUT else options["out"]
+    return arguments(said)
+
+
+def launched() -> bool:
+    """Return whether a launcher started this process."""
+    return "WORLD_SIZE" in os.environ
+
+
+def leads() -> bool:
+    """Return whether this is the process that speaks."""
+    return os.environ.get("RANK", "0") == "0"
