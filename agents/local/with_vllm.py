@@ -49,7 +49,7 @@ class Served:
         command += ["--host", "127.0.0.1", "--port", str(port), "--served-model-name", "model"]
         command += ["--generation-config", "vllm"]  # no sampling settings from the folder
         command += ["--gpu-memory-utilization", f"{SHARE / servers:.3f}"]
-        more = os.environ.get(ARGUMENTS, "")
+        more = f"--dtype bfloat16 {os.environ.get(ARGUMENTS, '')}".strip()
         command += shlex.split(more)
         # A file, not a pipe: nobody reads while the server runs, and a full pipe would stop it.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents.local.processes import gone
+
 ROOT = Path(__file__).parents[3]
 SERVER = """
 import os, subprocess, sys, time
@@ -23,13 +25,6 @@ leash = [sys.executable, "-m", "agents.local.leash", sys.executable, "-c", sys.a
 held = subprocess.Popen(leash, stdin=subprocess.PIPE, start_new_session=True)
 time.sleep(600)
 """
-
-
-def gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")

@@ -1,0 +1,97 @@
+"""A vLLM server of our own: it starts, answers as transformers does, and leaves nothing behind.
+
+The slow test needs vLLM; on a CPU also ``VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind``.
+"""
+
+import asyncio
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+
+import pytest
+
+pytest.importorskip("trl", reason="tiny models need pip install 'bargaining-arena[train]'")
+
+from agents.agent import ProviderError
+from agents.build import build
+from agents.local import agent as agent_module
+from agents.local import engine
+from agents.local.agent import local_spec
+from agents.local.engine import Engines
+from agents.local.reading import reading
+from agents.local.request import Request, Sampling
+from agents.local.with_transformers import Loaded
+from agents.local.with_vllm import ARGUMENTS, Served
+from agents.scripted import spec_of
+from agents.spec import Connection
+from arena.drivers import run_async
+from arena.play import briefs, play
+from arena.protocol import Rules
+from scenarios.catalogue import bundled
+from scenarios.draw import draw
+from scenarios.scenario import Role, Split
+from tests.agents.local.processes import gone
+from tests.agents.local.untaught import FAMILIES, untaught
+
+ON_A_CPU = "--enforce-eager --dtype float32 --max-model-len 2048 --gpu-memory-utilization 0.1"
+
+
+def children() -> set[int]:
+    """Return processes whose command line speaks of a vLLM server."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and not gone(int(entry.name)):
+            words = (entry / "cmdline").read_bytes()
+            if b"vllm.entrypoints" in words or b"VLLM::" in words:
+                found.add(int(entry.name))
+    return found
+
+
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed")
+def test_a_server_that_does_not_come_up_says_its_last_words() -> None:
+    with pytest.raises(RuntimeError, match=r"the vLLM server ended: .*No module named 'vllm"):
+        Served(untaught("E-series"), 2)
+
+
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed")
+def test_matches_whose_server_does_not_come_up_are_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(engine.BACKEND, "vllm")
+    request = Request((4, 9), Sampling(), 0)
+    with pytest.raises(ProviderError, match="cannot be loaded: the vLLM server ended") as raised:
+        asyncio.run(Engines(engine._backend).answer(untaught("E-series"), request))
+    assert raised.value.permanent
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_server_starts_answers_and_stops(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("vllm", reason="needs pip install 'bargaining-arena[vllm]'")
+    monkeypatch.setenv(ARGUMENTS, ON_A_CPU)
+    monkeypatch.setenv(engine.BACKEND, "vllm")
+    engines, weights, before = Engines(engine._backend), untaught(family), children()
+    monkeypatch.setattr(agent_module, "engines", lambda: engines)
+    scenario, rules = draw(bundled("small")["lamps"], Split.DEV, 0), Rules(turns=2)
+    spec = local_spec("tiny", weights.revision, {"max_tokens": 24, "temperature": 0}, "brief1")
+    sides = {
+        Role.SELLER: build(spec, Connection(weights=str(weights.folder))),
+        Role.BUYER: build(spec_of("linear")),
+    }
+    told = briefs(bundled("small")["lamps"], scenario, rules)
+    game = play(scenario, told, rules, Role.SELLER)
+    outcome = asyncio.run(run_async(game, sides, {role: Random(0) for role in Role}))
+    assert children() - before
+    receipt = outcome.receipts[Role.SELLER]
+    assert receipt["vllm"]
+    assert receipt["arguments"].endswith(ON_A_CPU)
+
+    (served,) = engines._loaded.values()
+    first = reading(weights).chat.first([{"role": "user", "content": "You open."}])
+    seeds = [Request(first, Sampling(temperature=1.0, max_tokens=32), seed) for seed in range(8)]
+    answers = served.answer(seeds)
+    assert answers == served.answer(seeds)
+    assert len({tuple(ids) for ids in answers}) > 1
+    greedy = [Request(first, Sampling(temperature=0, max_tokens=32), 0)]
+    assert served.answer(greedy) == Loaded(weights).answer(greedy)
+    served.close()
+    assert children() <= before
