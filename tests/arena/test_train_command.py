@@ -290,32 +290,26 @@ turns: 2
 RUN = ("--name", "demo", "--out", "mine", "--db", "own.db")
 
 
-def test_a_run_from_the_command_line(
-    tiny_base: Path,  # noqa: F811
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+RESUME = ("train", "--resume", "demo", "--out", "mine")
+
+
+@pytest.fixture
+def run(tiny_base: Path, monkeypatch: pytest.MonkeyPatch) -> Result:  # noqa: F811
+    """A run of two steps, as the command line ends it."""
     monkeypatch.setattr("trainers.choice.MATCHES", 8)
-    called = arena(
-        *("train", "--model", str(tiny_base), *SHORT, "--steps", "2", "--save-steps", "1"),
-        *(*RUN, "--json"),
-    )
-    assert called.exit_code == 0, called.output
-    said = json.loads(called.stdout)
+    asked = ("--model", str(tiny_base), *SHORT, "--steps", "2", "--save-steps", "1")
+    return arena("train", *asked, *RUN, "--json")
+
+
+def test_a_run_from_the_command_line(run: Result, here: Path) -> None:
+    assert run.exit_code == 0, run.output
+    said = json.loads(run.stdout)
     assert said["status"] == "done"
     assert (said["run"], said["step"]) == ("demo", 2)
     assert said["checkpoints"] == ["demo-1", "demo-2"]
-    assert "step 2 of 2" in called.stderr
-    assert "Warning" not in called.stderr
-    assert "it/s" not in called.stderr
-    choice = said["choice"]
-    assert list(choice["scores"]) == [said["base"], "demo-1", "demo-2"]
-    assert (choice["split"], choice["matches"]) == ("dev", 8)
-    assert choice["scores"][choice["best"]] == max(choice["scores"].values(), key=lambda s: s["mean"])
-    assert (
-        f"best on the dev split: {'the base' if choice['best'] == said['base'] else choice['best']}"
-        in (called.stderr)
-    )
+    assert "step 2 of 2" in run.stderr
+    assert "Warning" not in run.stderr
+    assert "it/s" not in run.stderr
     assert (here / "mine" / "demo" / "checkpoint-2").is_dir()
     with Store.open(str(here / "own.db")) as store:
         names = {agent.name: agent for agent in store.registrations()}
@@ -323,43 +317,54 @@ def test_a_run_from_the_command_line(
         assert names["demo-2"].profile.base == said["base"]
         assert [run.name for run in store.training_runs()] == ["demo"]
 
-    again = arena("train", "--model", str(tiny_base), *SHORT, *RUN)
-    assert again.exit_code == 2
-    assert "--resume demo" in again.stderr
+    choice = said["choice"]
+    assert list(choice["scores"]) == [said["base"], "demo-1", "demo-2"]
+    assert (choice["split"], choice["matches"]) == ("dev", 8)
+    means = {name: score["mean"] for name, score in choice["scores"].items()}
+    assert means[choice["best"]] == max(means.values())
+    best = "the base itself" if choice["best"] == said["base"] else choice["best"]
+    assert f"best on the dev split: {best}" in run.stderr
 
     # Everything comes from the run's folder: the database, too.
-    resumed = arena("train", "--resume", "demo", "--out", "mine", "--json")
-    assert resumed.exit_code == 0, resumed.output
-    again = json.loads(resumed.stdout)
-    assert again.pop("choice").keys() == said.pop("choice").keys()
-    assert again == said
-    assert not (here / "arena.db").exists()
-    plan = json.loads(arena("train", "--resume", "demo", "--out", "mine", "--dry-run", "--json").stdout)
+    plan = json.loads(arena(*RESUME, "--dry-run", "--json").stdout)
     assert plan["recipe"]["steps"] == 2
     assert plan["commands"] == ["arena train --resume demo --out mine --db own.db"]
-    other = arena("train", "--resume", "demo", "--out", "mine", "--steps", "9")
-    assert other.exit_code == 2
-    assert "leave out --steps" in other.stderr
-    Path("design.yaml").write_text(DESIGN)
-    judged = arena("train", "--resume", "demo", "--out", "mine", "--evaluate", "design.yaml", "--json")
-    assert judged.exit_code == 0, judged.output
-    found = json.loads(judged.stdout)
-    assert (found["run"], found["step"]) == ("demo", 2)
-    assert found["evaluation"]["base"].startswith(found["base"])
-    assert len(found["evaluation"]["checkpoints"]) == 2
-    assert "judged below, on scenarios of the eval split" in judged.stderr
+    assert not (here / "arena.db").exists()
 
-    # What has changed since is found before anything starts.
+
+def refused(*words: str) -> str:
+    """Return what is said where a run is not gone on with; nothing has started."""
+    called = arena(*words)
+    assert called.exit_code == 2, called.output
+    assert "step " not in called.stderr.splitlines()[-1]
+    return called.stderr
+
+
+def test_what_is_wrong_with_going_on_is_found_first(run: Result, tiny_base: Path, here: Path) -> None:  # noqa: F811
+    assert run.exit_code == 0, run.output
+    again = refused("train", "--model", str(tiny_base), *SHORT, *RUN)
+    assert "arena train --resume demo --out mine" in again
+    assert "leave out --steps" in refused(*RESUME, "--steps", "9")
     Path("strict.yaml").write_text(
-        DESIGN.replace("[conceder]", "[boulware]") + "analysis:\n  excluded: [boulware]\n"
+        DESIGN.replace("[conceder]", "[boulware]") + "analysis: {excluded: [boulware]}\n"
     )
-    refused = arena("train", "--resume", "demo", "--out", "mine", "--evaluate", "strict.yaml")
-    assert refused.exit_code == 2
-    assert "must not be trained against" in refused.stderr
+    assert "must not be trained against" in refused(*RESUME, "--evaluate", "strict.yaml")
     moved = tiny_base.rename(here / "moved")
     try:
-        gone = arena("train", "--resume", "demo", "--out", "mine")
-        assert gone.exit_code == 2
-        assert f"the base {tiny_base} is gone: put it back" in gone.stderr
+        assert f"the base {tiny_base} is gone: put it back" in refused(*RESUME)
     finally:
         moved.rename(tiny_base)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_done_is_chosen_from_and_judged(run: Result) -> None:
+    Path("design.yaml").write_text(DESIGN)
+    judged = arena(*RESUME, "--evaluate", "design.yaml", "--json")
+    assert judged.exit_code == 0, judged.output
+    found, said = json.loads(judged.stdout), json.loads(run.stdout)
+    evaluation = found.pop("evaluation")
+    assert evaluation["base"].startswith(found["base"])
+    assert len(evaluation["checkpoints"]) == 2
+    assert found.pop("choice")["scores"].keys() == said.pop("choice")["scores"].keys()
+    assert found == said
+    assert "judged below, on scenarios of the eval split" in judged.stderr
