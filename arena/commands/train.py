@@ -88,7 +88,8 @@ def train(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a seller by GRPO against a frozen pool of buyers, and register its checkpoints.
+    """Train a seller by GRPO against a frozen pool of buyers, register its checkpoints, and choose the
+    best of them on the dev split.
 
     Prints its plan first. On several GPUs it starts itself through accelerate. Exits with 0 when the run
     is done, with 1 when it ended early or an evaluation is incomplete, with 2 where it cannot start here

@@ -1,7 +1,9 @@
 """What `arena train` says: the plan, what is missing, and how the run ended."""
 
 import math
+import re
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from arena.printable import plain
@@ -15,10 +17,29 @@ if TYPE_CHECKING:
     from trainers.work import Work
 
 
+WIDTH, HANG = 100, 4
+"""Characters of a line, and before what is folded."""
+
+
 def plan_lines(plan: "Plan", name: str) -> Iterator[str]:
     """Yield a plan, its sections in the order in which one asks."""
     from trainers.launch import shown
 
+    for line in _what(plan, name):
+        yield from _folded(line)
+    yield "To start it:"
+    for command in plan.commands:
+        yield f"  {plain(shown(command))}"
+
+
+def _folded(line: str) -> list[str]:
+    """Return a line in pieces that a terminal shows whole; what follows stands under what is folded."""
+    label = re.match(r" *(\w+: +)?", line)
+    hang = " " * max(label.end() if label else 0, HANG)
+    return wrap(line, WIDTH, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False)
+
+
+def _what(plan: "Plan", name: str) -> Iterator[str]:
     recipe = plan.prepared.recipe
     yield f"Run {plain(name)}, recipe {recipe.hash}"
     yield from _model(plan)
@@ -28,9 +49,6 @@ def plan_lines(plan: "Plan", name: str) -> Iterator[str]:
     yield from _work(plan.work, recipe.steps)
     for warning in plan.prepared.warnings:
         yield f"  note: {plain(warning)}"
-    yield "To start it:"
-    for command in plan.commands:
-        yield f"  {plain(shown(command))}"
 
 
 def missing_lines(plan: "Plan") -> Iterator[str]:
