@@ -123,7 +123,8 @@ def test_it_trains_two_steps_and_goes_on_for_one(
     assert [line["cells"] for line in run.trace()] == [[0, 0], [1, 1], [2, 2]]
     assert len({line["anchor"] for line in run.trace()}) == 1
     assert all(metrics["void_rate"] == 0 for _, metrics in run.steps)
-    assert all(metrics["seller_tokens"] > 0 for _, metrics in run.steps)
+    # A buyer that opens and forfeits leaves the seller nothing to say in that step.
+    assert sum(metrics["seller_tokens"] for _, metrics in run.steps) > 0
     assert {agent.name for agent in run.agents} == {base.name, "smol-2", "smol-3"}
     for step in (2, STEPS):
         agent = run.agent(f"smol-{step}")
