@@ -48,7 +48,9 @@ def arguments(given: Mapping[str, object]) -> list[str]:
 def launched(launcher: Launcher, processes: int, machines: int, options: Sequence[str]) -> list[str]:
     """Return what starts `processes` on this machine; on several, the same is started on each, with its
     own rank and the first one's address in place of RANK and ADDRESS."""
-    start = ["accelerate", "launch", "--config_file", str(configuration(launcher))]
+    start = ["accelerate", "launch"]
+    if launcher != "none":
+        start += ["--config_file", str(configuration(launcher))]
     start += ["--num_processes", str(processes)]
     if machines > 1:
         start += ["--num_machines", str(machines), "--machine_rank", "RANK"]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from trainers.tiny import CONTEXT, VOCABULARY
 
 Launcher = Literal["none", "fsdp2", "zero3"]
-"""`none`: one process; else a configuration of accelerate's that TRL ships."""
+"""`none`: nothing is spread, every process holds all; else a configuration that TRL ships."""
 FREEZE = "all outside the language model"
 GEMMA_VOCABULARY = 262_144
 

@@ -170,6 +170,13 @@ def test_commands(store: Store) -> None:
     assert "--num_machines" not in eight
 
 
+def test_what_is_not_spread_needs_no_configuration() -> None:
+    assert launch.launched("none", 2, 1, ["--size", "tiny"]) == [
+        *("accelerate", "launch", "--num_processes", "2"),
+        *("--module", "arena.cli", "train", "--size", "tiny"),
+    ]
+
+
 def test_the_launchers_configurations_are_there_and_understood() -> None:
     pytest.importorskip("trl")
     config = pytest.importorskip("accelerate.commands.config.config_args")
