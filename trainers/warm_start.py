@@ -6,7 +6,7 @@ learned.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -51,7 +51,7 @@ class Teacher:
     prompt_version: str
     spec: AgentSpec = field(default_factory=lambda: AgentSpec(kind="scripted", strategy="teacher"))
     deterministic: bool = False
-    talks: list["Talk"] = field(default_factory=list)
+    talks: list[Talk] = field(default_factory=list)
 
     def begin(self, role: Role, brief: Brief, rng: Random) -> "_Pupil":
         """Return one match's negotiator."""
@@ -105,7 +105,7 @@ def transcripts(recipe: Recipe, cells: Cells, matches: int, seed: int) -> list[T
     return [talk for talk in teacher.talks if talk.messages[-1]["role"] == "assistant"]
 
 
-def row(talk: Talk, chat: ChatTokens, ids_of: Any) -> dict[str, list[int]]:
+def row(talk: Talk, chat: ChatTokens, tokenizer: Any) -> dict[str, list[int]]:
     """Return the ids of a conversation, put together as rollouts do, and the mask of the answers that
     are to be learned."""
     ids = chat.first(talk.messages[:2])
@@ -114,12 +114,21 @@ def row(talk: Talk, chat: ChatTokens, ids_of: Any) -> dict[str, list[int]]:
     for place, message in enumerate(talk.messages[2:], 2):
         own = message["role"] == "assistant"
         if own:
-            new = answer = [*ids_of(message["content"]), chat.close]
+            said = tokenizer(message["content"], add_special_tokens=False)["input_ids"]
+            new = answer = [*said, chat.close]
         else:
             new = chat.then(answer, message["content"])
         ids = ids + new
         mask += [int(own and place not in talk.slips)] * len(new)
     return {"input_ids": ids, "assistant_masks": mask}
+
+
+def _texts(talks: Iterable[Talk]) -> Iterator[str]:
+    """Yield what the tokenizer is trained on: the messages, and the words that the template puts before
+    every one of them."""
+    for talk in talks:
+        for message in talk.messages:
+            yield from (f"{message['role']}\n", "model\n", message["content"])
 
 
 def warm_start(
@@ -147,20 +156,10 @@ def warm_start(
     from trainers.callbacks import Steps
 
     talks = transcripts(recipe, cells, matches, seed=1)
-    # The template's own words stand around every message.
-    tokenizer = tokenizer_of(
-        text
-        for talk in talks
-        for m in talk.messages
-        for text in (f"{m['role']}\n", "model\n", m["content"])
-    )
+    tokenizer = tokenizer_of(_texts(talks))
     model = model_of(family, len(tokenizer), seed, **(shape or {}))
     chat = ChatTokens(tokenizer, model.generation_config.eos_token_id)
-
-    def ids_of(text: str) -> list[int]:
-        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
-
-    rows = [row(talk, chat, ids_of) for talk in talks]
+    rows = [row(talk, chat, tokenizer) for talk in talks]
     settings = SFTConfig(
         str(folder / "sft"),
         max_steps=steps,

@@ -30,7 +30,7 @@ def evaluate_run(
     reason: Annotated[
         str | None, typer.Option(help="Why it departs from an earlier design; it goes to the log.")
     ] = None,
-    concurrency: Concurrency = 16,
+    concurrency: Concurrency = None,
     workers: Workers = None,
     turn_timeout: TurnTimeout = None,
     yes: Yes = False,

@@ -8,14 +8,13 @@ ARENA_BENCHMARKS names a file to write the figures to as JSON.
 """
 
 import asyncio
-import json
-import os
-import sys
 import tempfile
 import time
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from tests.benchmarks.figures import show
 
 TOGETHER = 64
 ALONE = 8
@@ -88,9 +87,7 @@ def main() -> None:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         result = figures(make_base(Path(folder) / "base"))
-    print(table(result), file=sys.stderr)
-    if name := os.environ.get("ARENA_BENCHMARKS"):
-        Path(name).write_text(json.dumps(result))
+    show(table(result), result)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from arena.tournament import Settings, Tournament
 from scenarios.domain import Briefs, Domain, Kind, Term
 from scenarios.draw import draw
 from scenarios.scenario import Preferences, Split
+from tests.benchmarks.figures import show
 
 SCENARIOS = int(os.environ.get("ARENA_BENCHMARK_SCENARIOS", "3"))
 ROUNDS = 100
@@ -176,9 +177,7 @@ def main() -> int:
         print("set NEGMAS_PYTHON to a Python that has negmas 0.16", file=sys.stderr)
         return 2
     result = compare(python)
-    print(table(result))
-    if path := os.environ.get("ARENA_BENCHMARKS"):
-        Path(path).write_text(json.dumps(result, indent=1) + "\n")
+    show(table(result), result)
     return 0
 
 

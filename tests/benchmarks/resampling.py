@@ -12,13 +12,11 @@ Ratios are of CPU time, so that other work on the machine does not decide them; 
 stands beside it. ARENA_BENCHMARKS names a file to write the figures to as JSON.
 """
 
-import json
 import os
 import sys
 import time
 from collections.abc import Mapping
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +32,7 @@ from leaderboard.inference.ranks import ranked
 from leaderboard.inference.splits import splits
 from leaderboard.inference.statistic import estimate, score_weights
 from scenarios.scenario import Role
+from tests.benchmarks.figures import show
 from tests.leaderboard.synthetic import design, play_all
 
 SELLERS = 20
@@ -147,9 +146,7 @@ def table(result: Mapping[str, Any]) -> str:
 def main() -> int:
     """Print the table; write the JSON where ARENA_BENCHMARKS says."""
     result = compare()
-    print(table(result))
-    if path := os.environ.get("ARENA_BENCHMARKS"):
-        Path(path).write_text(json.dumps(result, indent=1) + "\n")
+    show(table(result), result)
     return 0
 
 

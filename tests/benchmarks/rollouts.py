@@ -9,7 +9,6 @@ by themselves, with the same rows and random states, so that they sample the sam
 machine that ratio is the noisier one. ARENA_BENCHMARKS names a file to write the figures to as JSON.
 """
 
-import json
 import os
 import sys
 import tempfile
@@ -17,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.benchmarks.figures import show
 from tests.trainers.small_run import CPU, cells_for, recipe_for
 from trainers.grpo import settings, trainer_of
 from trainers.recipe import Recipe
@@ -174,9 +174,7 @@ def main() -> int:
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as name:
         result = measure(Path(name))
-    print(table(result))
-    if path := os.environ.get("ARENA_BENCHMARKS"):
-        Path(path).write_text(json.dumps(result, indent=1) + "\n")
+    show(table(result), result)
     return 0
 
 
