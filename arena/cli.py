@@ -12,7 +12,7 @@ from arena.commands.check import check
 from arena.commands.compare import compare
 from arena.commands.design import design_app
 from arena.commands.designs import designs
-from arena.commands.evaluate import evaluate_run
+from arena.commands.evaluate import evaluate_runs
 from arena.commands.export import export
 from arena.commands.guards import guards
 from arena.commands.leaderboard import leaderboard
@@ -94,7 +94,7 @@ app.command(rich_help_panel=TOURNAMENTS)(designs)
 app.add_typer(design_app, name="design", rich_help_panel=TOURNAMENTS)
 app.command(rich_help_panel=TRAINING)(train)
 app.add_typer(runs_app, name="runs", rich_help_panel=TRAINING)
-app.command("evaluate", rich_help_panel=TRAINING)(evaluate_run)
+app.command("evaluate", rich_help_panel=TRAINING)(evaluate_runs)
 app.command(rich_help_panel=RECORD)(standings)
 app.command(rich_help_panel=RECORD)(compare)
 app.command(rich_help_panel=RECORD)(splits)

@@ -2,7 +2,8 @@
 its guards, and its difference from the other sellers there. Every figure is from the module that the
 commands of the same name read."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ from arena.results import Results
 from leaderboard import comparison
 from leaderboard.inference.contrasts import Comparison, compare_all
 from leaderboard.inference.guards import Guard, guards
-from leaderboard.inference.value import Value, value
+from leaderboard.inference.statistic import Estimate, mean
+from leaderboard.inference.value import MAIN_PARTS, Value, value
 from leaderboard.known import known_kl
 from scenarios.scenario import Role
 
@@ -24,6 +26,8 @@ class Evaluated:
     """What the board calls it."""
     version: str
     step: int | None
+    arm: str | None
+    """By its lineage: runs that share it differ in seed alone."""
     kl: float | None
     """From its base when it was saved, as registered; it decides nothing."""
     gain: Comparison
@@ -40,6 +44,7 @@ class Evaluated:
             "agent": self.name,
             "version": self.version,
             "step": self.step,
+            "arm": self.arm,
             "kl": self.kl,
             "gain": comparison.to_json(self.gain, design),
             "value": [found.to_json() for found in self.values],
@@ -72,6 +77,7 @@ def evaluated(
             name=names[arm],
             version=arm,
             step=_step(lineages.get(arm, {})),
+            arm=lineages.get(arm, {}).get("arm"),
             kl=kl.get(names[arm]),
             gain=found[arm, base],
             values=tuple(value(results, arm, base, held_out) for held_out in panels),
@@ -80,6 +86,58 @@ def evaluated(
         )
         for arm in checkpoints
     ]
+
+
+@dataclass(frozen=True)
+class SeedMean:
+    """Checkpoints of the same step whose runs differ in seed alone, in the mean, over the open domains or
+    those held out. Intervals are for these very runs on new scenarios, not for new runs."""
+
+    names: tuple[str, ...]
+    step: int | None
+    held_out: bool
+    gain: Estimate
+    parts: Mapping[str, Estimate]
+    """Where the gain comes from: forfeits avoided, deals gained or lost, better deals."""
+    against: Mapping[str, Estimate]
+    """By the name of another seller of the design, over the open domains; empty for those held out."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `arena evaluate --json` prints it."""
+        return {
+            "agents": list(self.names),
+            "step": self.step,
+            "held_out": self.held_out,
+            "gain": self.gain.to_json(),
+            "parts": {label: one.to_json() for label, one in self.parts.items()},
+            "against": {name: one.to_json() for name, one in self.against.items()},
+        }
+
+
+def seed_means(found: Sequence[Evaluated]) -> Iterator[SeedMean]:
+    """Yield the means of the checkpoints that differ in seed alone, where there are two or more."""
+    alike: defaultdict[tuple[str, int | None], list[Evaluated]] = defaultdict(list)
+    for one in found:
+        if one.arm is not None:
+            alike[one.arm, one.step].append(one)
+    for (_, step), seeds in alike.items():
+        if len(seeds) < 2:
+            continue
+        for values in zip(*(one.values for one in seeds), strict=True):
+            held_out = values[0].held_out
+            parts = [value.main_parts() for value in values]
+            against = [] if held_out else zip(*(one.against for one in seeds), strict=True)
+            yield SeedMean(
+                names=tuple(one.name for one in seeds),
+                step=step,
+                held_out=held_out,
+                gain=mean([value.gain for value in values]),
+                parts={label: mean([each[label] for each in parts]) for label in MAIN_PARTS},
+                against={
+                    others[0].names[others[0].contrast.minus[0]]: mean([o.estimate for o in others])
+                    for others in against
+                },
+            )
 
 
 def _step(lineage: Mapping[str, Any]) -> int | None:

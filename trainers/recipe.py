@@ -104,6 +104,13 @@ class Recipe(BaseModel):
         """Return the recipe as JSON-ready data."""
         return self.model_dump(mode="json", exclude_none=True)
 
+    @property
+    def arm(self) -> str:
+        """Twelve hexadecimal digits that recipes share which differ in seed alone."""
+        content = self.content()
+        del content["seed"]
+        return digest(content, 12)
+
     @cached_property
     def hash(self) -> str:
         """Twelve hexadecimal digits: the identity of this recipe."""

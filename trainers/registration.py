@@ -85,7 +85,9 @@ def lineage(run: str, recipe: Recipe, base: Base, saved: Checkpoint) -> dict[str
         "domains": [domain.name for domain in recipe.domains],
         "weights": saved.weights,
         "kl": kl if kl is not None and isfinite(kl) else None,
+        "shuffled_rewards": recipe.shuffled_rewards,
         "recipe": recipe.hash,
+        "arm": recipe.arm,
         "code": {library: version(library) for library in LIBRARIES},
     }
 

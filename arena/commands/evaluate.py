@@ -1,4 +1,4 @@
-"""`arena evaluate`: what a run's checkpoints gained over their base, played on the same cells."""
+"""`arena evaluate`: what the checkpoints of runs gained over their base, played on the same cells."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from arena.tournament import Settings, Summary
 
 
-def evaluate_run(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A training run's name.")],
+def evaluate_runs(
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Names of training runs that share a base.")
+    ],
     design: Annotated[
         str,
         typer.Option(
@@ -27,6 +29,7 @@ def evaluate_run(
         list[int] | None,
         typer.Option(min=0, help="Only the checkpoint of this step; may be given again. [default: all]"),
     ] = None,
+    last: Annotated[bool, typer.Option("--last", help="Only the last checkpoint of each run.")] = False,
     reason: Annotated[
         str | None, typer.Option(help="Why it departs from an earlier design; it goes to the log.")
     ] = None,
@@ -37,17 +40,19 @@ def evaluate_run(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play a run's checkpoints and their base on the same cells; print gains, their sources and guards.
+    """Play runs' checkpoints and their base on the same cells; print gains, their sources and guards.
 
     A design is the template: its sellers stay, the base and the checkpoints join them, and each
-    checkpoint's gain over the base is declared. Exits with 1 when something is missing.
+    checkpoint's gain over the base is declared. Runs that differ in seed alone are averaged too. Exits
+    with 1 when something is missing.
     """
     from arena.commands.printing import print_json
     from arena.tournament import Settings
 
     settings = Settings(workers, concurrency, turn_timeout)
     with open_store(db) as store:
-        found = checkpoints_of(store, run, step or [])
+        saved = [checkpoints_of(store, run, step or []) for run in dict.fromkeys(runs)]
+        found = [agent for of_run in saved for agent in (of_run[-1:] if last else of_run)]
         names = [agent.full_name for agent in found]
         complete, said = evaluate(
             store, base_of(found), names, design, settings, reason=reason, yes=yes, quiet=as_json
@@ -80,7 +85,7 @@ def evaluate(
     from arena.lineup import resolve
     from arena.registry import Registry
     from arena.template import seen_in_training, with_arms
-    from leaderboard.evaluation import evaluated
+    from leaderboard.evaluation import evaluated, seed_means
 
     registry = Registry(store)
     start, arms = registry.find(base), [registry.find(name) for name in checkpoints]
@@ -93,8 +98,12 @@ def evaluate(
     found = evaluated(results, start.spec.version, list(lineages), lineages)
     if not quiet:
         evaluation_lines.show(found, lineup.design, to_name(store.address))
-    gains = [one.to_json(lineup.design.hash) for one in found]
-    said = {"tournament": summary.to_json(), "base": start.full_name, "checkpoints": gains}
+    said = {
+        "tournament": summary.to_json(),
+        "base": start.full_name,
+        "checkpoints": [one.to_json(lineup.design.hash) for one in found],
+        "seed_means": [one.to_json() for one in seed_means(found)],
+    }
     return summary.complete, said
 
 

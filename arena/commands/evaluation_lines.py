@@ -7,7 +7,7 @@ import typer
 
 if TYPE_CHECKING:
     from arena.design import Design
-    from leaderboard.evaluation import Evaluated
+    from leaderboard.evaluation import Evaluated, SeedMean
     from leaderboard.inference.contrasts import ContrastPanel
 
 PANELS = {False: "open", True: "held out"}
@@ -17,12 +17,16 @@ def show(found: "Sequence[Evaluated]", design: "Design", database: str | None) -
     """Print what became of a base's checkpoints on a design; `database` has to be named in further
     commands, None for the default."""
     from arena.printable import plain
+    from leaderboard.evaluation import seed_means
     from leaderboard.wording import database_option
 
     typer.echo(plain(f"Gains over {_base(found[0])}, on design {design.hash}"))
     _gains(found)
     typer.echo("Where the gains come from, in utility; the parts sum to the gain")
     _parts(found)
+    if means := list(seed_means(found)):
+        typer.echo("Means of checkpoints that differ in seed alone, in utility")
+        _means(means)
     typer.echo("Guards (limits are ours), over open domains")
     _guards(found)
     if found[0].against:
@@ -72,15 +76,36 @@ def _gain(panel: "ContrastPanel") -> list[str]:
 def _parts(found: "Sequence[Evaluated]") -> None:
     from arena.commands.printing import add_row, new_table, print_table
     from leaderboard import wording
-    from leaderboard.inference.value import BETTER, DEALS, FORFEITS
+    from leaderboard.inference.value import MAIN_PARTS
 
-    table = new_table("checkpoint", "domains", *(f">{part}" for part in (FORFEITS, DEALS, BETTER)))
+    table = new_table("checkpoint", "domains", *(f">{part}" for part in MAIN_PARTS))
     for one in found:
         for place, value in enumerate(one.values):
-            parts = {part.label: part.estimate for part in (*value.parts, value.better)}
-            shown = [wording.difference(parts[label]) for label in (FORFEITS, DEALS, BETTER)]
+            shown = [wording.difference(part) for part in value.main_parts().values()]
             add_row(table, "" if place else one.name, PANELS[value.held_out], *shown)
     print_table(table)
+
+
+def _means(means: "Sequence[SeedMean]") -> None:
+    from arena.commands.printing import add_row, new_table, print_table
+    from leaderboard import wording
+
+    table = new_table("checkpoints", "domains", "what", ">mean", "95% interval", ">n/G")
+    for one in means:
+        less = {f"less {name}": estimate for name, estimate in one.against.items()}
+        rows = {"gain over base": one.gain, **one.parts, **less}
+        for place, (what, estimate) in enumerate(rows.items()):
+            first = [", ".join(one.names), PANELS[one.held_out]] if place == 0 else ["", ""]
+            add_row(
+                table,
+                *first,
+                what,
+                wording.signed(estimate.value),
+                wording.difference_interval(estimate),
+                wording.n_per_g(estimate.cells, estimate.clusters),
+            )
+    print_table(table)
+    typer.echo("These intervals are for new scenarios and these very runs, not for new runs.\n")
 
 
 def _guards(found: "Sequence[Evaluated]") -> None:

@@ -14,6 +14,7 @@ Weights of 1 / (B D) give the score; 1 / D for one buyer the score against it; +
 buyers their split. Results that are differences of two sellers on the same cells give a paired contrast.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -198,6 +199,28 @@ def estimate(cells: Cells, weight_B_D: FloatArray) -> Estimate:
     shock_G = psi_G * np.sqrt(factor_D[domain_G])
     se = None if (clusters_D == 1).any() else float(np.sqrt(shock_G @ shock_G))
     return Estimate(float(weight_T @ mean_T), se, *counts, shock_G)
+
+
+def mean(estimates: Sequence[Estimate]) -> Estimate:
+    """Return the mean of one estimate or more that stand on the same scenarios, such as the gains of several
+    seeds.
+
+    Every estimate is linear in its shocks, so these are averaged scenario by scenario: what one scenario
+    does to all of them does not average out. The inference is to new scenarios of these agents, not to
+    new agents. Without a value, or an error, where one of them has none.
+    """
+    labels = max(len(one.shock_G) for one in estimates)
+    shock_G = np.mean([np.pad(one.shock_G, (0, labels - len(one.shock_G))) for one in estimates], axis=0)
+    values = [one.value for one in estimates if one.value is not None]
+    defined = len(values) == len(estimates)
+    return Estimate(
+        value=float(np.mean(values)) if defined else None,
+        se=None if any(one.se is None for one in estimates) else float(np.sqrt(shock_G @ shock_G)),
+        df=min(one.df for one in estimates),
+        clusters=min(one.clusters for one in estimates),
+        cells=min(one.cells for one in estimates),
+        shock_G=shock_G,
+    )
 
 
 def bounds(cells: Cells, weight_B_D: FloatArray, planned_B_D: IntArray) -> tuple[float, float] | None:

@@ -35,6 +35,7 @@ FORFEITS = "forfeits avoided"
 DEALS = "deals gained or lost"
 BETTER = "better deals"
 NO_DEAL = "no deal either way"
+MAIN_PARTS = (FORFEITS, DEALS, BETTER)
 
 
 class Share(NamedTuple):
@@ -82,6 +83,11 @@ class Value:
     """Of the mean of the two sides' utilities."""
     welfare_advantage: Estimate
     """Of the mean of the two sides' advantages, (u - r) / (1 - r)."""
+
+    def main_parts(self) -> dict[str, Estimate]:
+        """Return the parts by label, better deals of all kinds together."""
+        found = {part.label: part.estimate for part in (*self.parts, self.better)}
+        return {label: found[label] for label in MAIN_PARTS}
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `arena value --json` prints it."""
