@@ -67,7 +67,7 @@ def described(model: str, revision: str | None, size: Size | None) -> Base:
         name=Path(model).name,
         weights=model if revision is None and not Path(model).is_dir() else str(folder),
         revision=weights_hash(folder),
-        architecture=found.family if found else kind,
+        architecture=found.architecture if found else kind,
         family=kind.split("_")[0].rstrip("0123456789"),
         params=found.effective_params if found else None,
     )
@@ -88,13 +88,13 @@ def made(
     from trainers.warm_start import warm_start
 
     lesson, cells = _lesson(prepared, size)
-    key = digest([lesson.content(), size.family, *map(_source, MAKERS)], 8)
+    key = digest([lesson.content(), size.architecture, *map(_source, MAKERS)], 8)
     folder = bases / f"{size.name}-{key}"
     if folder.is_dir():
         return folder
     progress(f"making the base {folder.name} once: some minutes on a CPU")
     with _draft(folder) as draft:
-        warm_start(lesson, cells, draft, family=size.family, stage=stage)
+        warm_start(lesson, cells, draft, architecture=size.architecture, stage=stage)
         shutil.rmtree(draft / "sft", ignore_errors=True)
     return folder
 

@@ -51,7 +51,7 @@ def described(model: str) -> Size | None:
         name=model,
         model=model,
         model_class=(config.get("architectures") or ["unknown"])[0],
-        family="E-series" if per_layer else "conventional",
+        architecture="E-series" if per_layer else "conventional",
         effective_params=total - tables,
         total_params=total,
         trainable_params=total - frozen,

@@ -57,7 +57,7 @@ class Plan:
             "revision": recipe.revision,
             "size": recipe.size,
             "model_class": size and size.model_class,
-            "architecture": size and size.family,
+            "architecture": size and size.architecture,
             "effective_parameters": size and size.effective_params,
             "parameters": size and size.total_params,
             "trainable_parameters": size and size.trainable_params,

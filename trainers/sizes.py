@@ -28,7 +28,7 @@ class Size:
     """A Hugging Face id; a size that is made here has its own name."""
     model_class: str
     """In transformers."""
-    family: Literal["E-series", "conventional"]
+    architecture: Literal["E-series", "conventional"]
     """Per-layer embeddings and shared keys and values, or neither."""
     effective_params: float
     """Parameters that a token is multiplied with; what FLOPs are counted by."""
@@ -77,7 +77,7 @@ SIZES: dict[str, Size] = {
             name="tiny",
             model="tiny",
             model_class="Gemma4ForCausalLM",
-            family="E-series",
+            architecture="E-series",
             effective_params=141_488,
             total_params=141_488 + (64 + 3 * 16) * VOCABULARY,
             trainable_params=141_488 + (64 + 3 * 16) * VOCABULARY,
@@ -92,7 +92,7 @@ SIZES: dict[str, Size] = {
             name="tiny-conventional",
             model="tiny-conventional",
             model_class="Gemma4ForCausalLM",
-            family="conventional",
+            architecture="conventional",
             effective_params=107_520 + 64 * VOCABULARY,
             total_params=107_520 + 64 * VOCABULARY,
             trainable_params=107_520 + 64 * VOCABULARY,
@@ -106,7 +106,7 @@ SIZES: dict[str, Size] = {
             name="2.3b",
             model="google/gemma-4-E2B-it",
             model_class="Gemma4ForConditionalGeneration",
-            family="E-series",
+            architecture="E-series",
             effective_params=2.3e9,
             total_params=5.1e9,
             trainable_params=4.63e9,
@@ -119,7 +119,7 @@ SIZES: dict[str, Size] = {
             name="4.5b",
             model="google/gemma-4-E4B-it",
             model_class="Gemma4ForConditionalGeneration",
-            family="E-series",
+            architecture="E-series",
             effective_params=4.5e9,
             total_params=8.0e9,
             trainable_params=7.46e9,
@@ -132,7 +132,7 @@ SIZES: dict[str, Size] = {
             name="12b",
             model="google/gemma-4-12B-it",
             model_class="Gemma4UnifiedForConditionalGeneration",
-            family="conventional",
+            architecture="conventional",
             effective_params=11.95e9,
             total_params=11.95e9,
             trainable_params=11.91e9,
@@ -145,7 +145,7 @@ SIZES: dict[str, Size] = {
             name="31b",
             model="google/gemma-4-31B-it",
             model_class="Gemma4ForConditionalGeneration",
-            family="conventional",
+            architecture="conventional",
             effective_params=30.7e9,
             total_params=31.25e9,
             trainable_params=30.7e9,

@@ -1,4 +1,4 @@
-"""`tiny`: small Gemma 4 models of both architecture families, made here, for machines without a GPU.
+"""`tiny`: small Gemma 4 models of both architectures, made here, for machines without a GPU.
 
 They are real Gemma 4 text models with random weights and a tokenizer trained on this project's own
 transcripts; :mod:`trainers.warm_start` teaches them the protocol.
@@ -20,6 +20,35 @@ _PIECES = r'(?:system|user|model)\n|\n|[{,] ?"[^"\n]*": ?|"[^"\n]*"'
 text. Merges may cross words, so that what is said every time becomes a few tokens, but not these: an
 option is the same token wherever it stands, and an answer begins after a token of its own."""
 CONTEXT = 2048
+SHAPE: dict[str, Any] = {
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 32,
+    "global_head_dim": 32,
+    "layer_types": ["sliding_attention", "full_attention", "full_attention"],
+    "sliding_window": 512,
+    "max_position_embeddings": CONTEXT,
+    "final_logit_softcapping": 30.0,
+    "initializer_range": 0.1,  # about 1/sqrt(width): 0.02 suits models a hundred times as wide
+}
+"""Of both architectures, as fields of Gemma 4's configuration."""
+OWN: dict[str, dict[str, Any]] = {
+    "E-series": {
+        "hidden_size_per_layer_input": 16,
+        "num_kv_shared_layers": 1,
+        "use_double_wide_mlp": True,
+    },
+    "conventional": {
+        "hidden_size_per_layer_input": 0,
+        "num_kv_shared_layers": 0,
+        "attention_k_eq_v": True,
+        "num_global_key_value_heads": 1,
+    },
+}
+"""Of each: per-layer embeddings and shared keys and values, or neither."""
 
 
 def tokenizer_of(texts: Iterable[str], vocabulary: int = VOCABULARY) -> Any:
@@ -57,46 +86,19 @@ def tokenizer_of(texts: Iterable[str], vocabulary: int = VOCABULARY) -> Any:
     return tokenizer
 
 
-def model_of(family: str, vocabulary: int, seed: int, **changes: Any) -> Any:
-    """Return a randomly initialised Gemma 4 of one architecture family.
+def model_of(architecture: str, vocabulary: int, seed: int, **changes: Any) -> Any:
+    """Return a randomly initialised Gemma 4 of one :data:`OWN` architecture.
 
-    `family` is "E-series" (per-layer embeddings, shared keys and values) or "conventional" (neither).
+    `changes` are fields of its configuration.
     """
     import torch
     from transformers import Gemma4ForCausalLM, Gemma4TextConfig, GenerationConfig
 
-    shape: dict[str, Any] = {
-        "vocab_size": vocabulary,
-        "vocab_size_per_layer_input": vocabulary,
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 1,
-        "head_dim": 32,
-        "global_head_dim": 32,
-        "layer_types": ["sliding_attention", "full_attention", "full_attention"],
-        "sliding_window": 512,
-        "max_position_embeddings": CONTEXT,
-        "final_logit_softcapping": 30.0,
-        "initializer_range": 0.1,  # about 1/sqrt(width): 0.02 suits models a hundred times as wide
-    }
-    own: dict[str, dict[str, Any]] = {
-        "E-series": {
-            "hidden_size_per_layer_input": 16,
-            "num_kv_shared_layers": 1,
-            "use_double_wide_mlp": True,
-        },
-        "conventional": {
-            "hidden_size_per_layer_input": 0,
-            "num_kv_shared_layers": 0,
-            "attention_k_eq_v": True,
-            "num_global_key_value_heads": 1,
-        },
-    }
+    words = {"vocab_size": vocabulary, "vocab_size_per_layer_input": vocabulary}
+    config = Gemma4TextConfig(**words | SHAPE | OWN[architecture] | changes)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = Gemma4ForCausalLM(Gemma4TextConfig(**shape | own[family] | changes))
+        model = Gemma4ForCausalLM(config)
         # Gemma 4 norms queries and keys and does not scale their products: random ones would attend to
         # single places at random, and so hardly learn. This is the usual 1/sqrt(d) at the start.
         for name, weights in model.named_parameters():

@@ -136,7 +136,7 @@ def warm_start(
     cells: Cells,
     folder: Path,
     *,
-    family: str,
+    architecture: str,
     matches: int = 2000,
     steps: int = 300,
     batch: int = 16,
@@ -145,22 +145,40 @@ def warm_start(
     shape: Mapping[str, Any] | None = None,
     stage: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> None:
-    """Make a tiny model of `family`, teach it the protocol, and save both it and its tokenizer.
+    """Make a tiny model of `architecture`, teach it the protocol, and save both it and its tokenizer.
 
-    `stage` is told how far it is.
+    `shape` are fields of its configuration that differ from :data:`trainers.tiny.SHAPE`; `stage` is told
+    how far it is.
     """
     from datasets import Dataset
     from transformers import PrinterCallback
-    from trl import SFTConfig, SFTTrainer
+    from trl import SFTTrainer
 
     from trainers.callbacks import Steps
 
     talks = transcripts(recipe, cells, matches, seed=1)
     tokenizer = tokenizer_of(_texts(talks))
-    model = model_of(family, len(tokenizer), seed, **(shape or {}))
+    model = model_of(architecture, len(tokenizer), seed, **(shape or {}))
     chat = ChatTokens(tokenizer, model.generation_config.eos_token_id)
     rows = [row(talk, chat, tokenizer) for talk in talks]
-    settings = SFTConfig(
+    trainer = SFTTrainer(
+        model=model,
+        args=_settings(folder, steps, batch, learning_rate, seed),
+        train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+        callbacks=[Steps("making the base", stage)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def _settings(folder: Path, steps: int, batch: int, learning_rate: float, seed: int) -> Any:
+    """Return TRL's configuration of the lesson; files of TRL's own go into `folder`/sft."""
+    from trl import SFTConfig
+
+    return SFTConfig(
         str(folder / "sft"),
         max_steps=steps,
         per_device_train_batch_size=batch,
@@ -177,14 +195,3 @@ def warm_start(
         disable_tqdm=True,
         seed=seed,
     )
-    trainer = SFTTrainer(
-        model=model,
-        args=settings,
-        train_dataset=Dataset.from_list(rows),
-        processing_class=tokenizer,
-        callbacks=[Steps("making the base", stage)],
-    )
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)

@@ -105,7 +105,7 @@ def _model(plan: "Plan") -> Iterator[str]:
         yield f"  model:   {plain(recipe.model)}{at}; not on this machine, so its size is not known"
         return
     where = "made here, once" if size.made_here else size.model_class
-    yield f"  model:   {plain(recipe.model)}{at} ({where}), {size.family}"
+    yield f"  model:   {plain(recipe.model)}{at} ({where}), {size.architecture}"
     yield (
         f"           {amount(size.trainable_params)} parameters trained of {amount(size.total_params)} "
         f"({amount(size.effective_params)} effective); frozen: {FREEZE}"

@@ -49,7 +49,7 @@ class Bench:
 
         recipe = recipe_of("none")
         self.cells = cells_for(recipe)
-        warm_start(recipe, self.cells, folder / "base", family="E-series", **{**TAUGHT, **taught})
+        warm_start(recipe, self.cells, folder / "base", architecture="E-series", **{**TAUGHT, **taught})
         self.model = AutoModelForCausalLM.from_pretrained(folder / "base")
         tokenizer = AutoTokenizer.from_pretrained(folder / "base")
         recipe = recipe_of(str(folder / "base"))

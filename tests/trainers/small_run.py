@@ -84,13 +84,14 @@ def cells_for(recipe: Recipe) -> Cells:
     return Cells(recipe, prepared.domains, prepared.pool)
 
 
-def make_base(folder: Path, family: str = "E-series") -> Path:
+def make_base(folder: Path, architecture: str = "E-series") -> Path:
     """Make a base of two layers in `folder` and teach it for some seconds; return the folder."""
     from trainers.warm_start import warm_start
 
     recipe = recipe_for("none")
     taught = {"matches": 120, "steps": 60, "batch": 8, "learning_rate": 1.5e-2}
-    warm_start(recipe, cells_for(recipe), folder, family=family, shape=SHAPE | OWN[family], **taught)
+    shape = SHAPE | OWN[architecture]
+    warm_start(recipe, cells_for(recipe), folder, architecture=architecture, shape=shape, **taught)
     return folder
 
 

@@ -82,7 +82,7 @@ def test_a_model_is_described_as_transformers_counts_it(saved: tuple[Path, objec
     assert (found.layers, found.hidden) == (config.num_hidden_layers, config.hidden_size)
     assert found.vocabulary == 64
     assert found.model_class == "Gemma4ForCausalLM"
-    series = found.family == "E-series"
+    series = found.architecture == "E-series"
     assert series == bool(config.hidden_size_per_layer_input)
     assert (found.effective_params < found.total_params) == series
     assert here(str(folder))

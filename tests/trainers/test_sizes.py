@@ -91,8 +91,8 @@ def test_counts_are_the_published_ones(name: str, effective: float, total: float
 
 
 def test_the_study_s_models_and_architectures() -> None:
-    families = {name: size.family for name, size in SIZES.items() if not size.made_here}
-    assert families == {
+    found = {name: size.architecture for name, size in SIZES.items() if not size.made_here}
+    assert found == {
         "2.3b": "E-series",
         "4.5b": "E-series",
         "12b": "conventional",
@@ -112,7 +112,7 @@ def test_the_study_s_models_and_architectures() -> None:
 def test_tiny_sizes_count_what_is_made(name: str) -> None:
     pytest.importorskip("transformers")
     size = SIZES[name]
-    model = model_of(size.family, VOCABULARY, 0)
+    model = model_of(size.architecture, VOCABULARY, 0)
     counts = {name: parameter.numel() for name, parameter in model.named_parameters()}
     assert size.total_params == size.trainable_params == sum(counts.values())
     assert size.layers == model.config.num_hidden_layers
@@ -120,7 +120,7 @@ def test_tiny_sizes_count_what_is_made(name: str) -> None:
     assert size.per_layer_input == model.config.hidden_size_per_layer_input
     assert size.model_class == type(model).__name__
     embedded = sum(n for name, n in counts.items() if "embed_tokens" in name)
-    expected = sum(counts.values()) - (embedded if size.family == "E-series" else 0)
+    expected = sum(counts.values()) - (embedded if size.architecture == "E-series" else 0)
     assert size.effective_params == expected
 
 
