@@ -90,8 +90,8 @@ def evaluated(
 
 @dataclass(frozen=True)
 class SeedMean:
-    """Checkpoints of the same step whose runs differ in seed alone, in the mean, over the open domains or
-    those held out. Intervals are for these very runs on new scenarios, not for new runs."""
+    """Checkpoints of the same step whose runs differ in seed alone, in the mean, over the open domains
+    or those held out. Intervals are for these very runs on new scenarios, not for new runs."""
 
     names: tuple[str, ...]
     step: int | None

@@ -202,8 +202,7 @@ def estimate(cells: Cells, weight_B_D: FloatArray) -> Estimate:
 
 
 def mean(estimates: Sequence[Estimate]) -> Estimate:
-    """Return the mean of one estimate or more that stand on the same scenarios, such as the gains of several
-    seeds.
+    """Return the mean of estimates, one or more, that stand on the same scenarios: the gains of seeds.
 
     Every estimate is linear in its shocks, so these are averaged scenario by scenario: what one scenario
     does to all of them does not average out. The inference is to new scenarios of these agents, not to

@@ -18,6 +18,7 @@ from leaderboard.evaluation import evaluated
 from leaderboard.inference.contrasts import family, pair
 from leaderboard.inference.guards import guards
 from leaderboard.inference.value import value
+from scenarios.catalogue import bundled
 from scenarios.scenario import Role
 from tests.leaderboard.saved import BASE, RUN, SAVED, known, store_run
 from tests.leaderboard.trained import build_spec
@@ -42,9 +43,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def evaluate(folder: Path, *words: str, design: str | None = None, expect: int = 0) -> str:
+def evaluate(
+    folder: Path, *words: str, runs: tuple[str, ...] = (RUN,), design: str | None = None, expect: int = 0
+) -> str:
     plan = design or str(folder / "plan.yaml")
-    command = ["evaluate", RUN, "--design", plan, "--db", str(folder / "arena.db"), *words]
+    command = ["evaluate", *runs, "--design", plan, "--db", str(folder / "arena.db"), *words]
     done = CliRunner().invoke(app, command, env={"ARENA_DB": None})
     assert done.exit_code == expect, done.output
     return done.stdout if expect == 0 else done.stderr
@@ -61,7 +64,7 @@ def test_the_template_stays_and_every_gain_over_base_is_declared(folder: Path) -
     ]
     assert [player.name for player in design.buyers] == ["linear", "tit_for_tat"]
     held_out = {domain.name: domain.held_out for domain in design.domains}
-    assert held_out == {"boats": False, "bread": False, "chairs": True, "lamps": False}
+    assert held_out == {name: name == "chairs" for name in bundled("small")}
     assert (design.scenarios, design.infeasible) == (6, 1)
     assert design.analysis is not None
     assert design.analysis.contrasts == tuple(Contrast(plus=(v,), minus=(base,)) for v in saved)
@@ -140,6 +143,64 @@ def test_a_stored_design_is_a_template_too_and_old_matches_make_it_exploratory(t
         names = store.design(second["tournament"]["design"]).design.names(Role.SELLER).values()
     assert {entry.reason for entry in log} == {f"an evaluation of {RUN}-52"}
     assert list(names) == [BASE, f"{RUN}-52", f"{RUN}-26", "accept_first", "stall"]
+
+
+def store_seeds(folder: Path) -> None:
+    """Store three runs of one base: two seeds of one arm, and a run of another arm that ended early."""
+    store_run(folder / "arena.db")
+    saved = {
+        ("one", "a", 26): build_spec("linear", floor=0.16),
+        ("one", "a", 52): build_spec("linear", floor=0.18),
+        ("two", "a", 52): build_spec("linear", floor=0.22),
+        ("rest", "b", 9): build_spec("linear", floor=0.3),
+    }
+    with Store.open(str(folder / "arena.db")) as store:
+        for run in ("one", "two", "rest"):
+            store.add_training_run(run, {})
+        store.add_registrations(
+            Registration(
+                *(f"{run}-{step}", spec, "seller"),
+                Profile(base=BASE, lineage={"run": run, "step": step, "arm": arm}),
+                *known(None)[1:],
+            )
+            for (run, arm, step), spec in saved.items()
+        )
+    (folder / "plan.yaml").write_text(TEMPLATE)
+
+
+def test_runs_of_one_base_are_judged_together_and_seeds_of_an_arm_averaged(tmp_path: Path) -> None:
+    store_seeds(tmp_path)
+    runs = ("one", "two", "rest")
+    found = json.loads(evaluate(tmp_path, "--last", "--json", runs=runs))
+    assert [row["agent"] for row in found["checkpoints"]] == ["one-52", "two-52", "rest-9"]
+    assert all(row["gain"]["confirmatory"] for row in found["checkpoints"])
+    one, two, _ = found["checkpoints"]
+    opened, held_out = found["seed_means"]
+    for panel, mean in enumerate((opened, held_out)):
+        assert (mean["agents"], mean["step"], mean["held_out"]) == (["one-52", "two-52"], 52, panel == 1)
+        gains = [row["value"][panel]["gain"]["value"] for row in (one, two)]
+        assert mean["gain"]["value"] == pytest.approx(np.mean(gains))
+        assert mean["gain"]["low"] < mean["gain"]["value"] < mean["gain"]["high"]
+        better = [row["value"][panel]["better_deals"]["value"] for row in (one, two)]
+        assert mean["parts"]["better deals"]["value"] == pytest.approx(np.mean(better))
+        assert sum(part["value"] for part in mean["parts"].values()) == pytest.approx(np.mean(gains))
+    stall = [row["against"][1]["difference"] for row in (one, two)]
+    assert opened["against"]["stall"]["value"] == pytest.approx(np.mean(stall))
+    assert held_out["against"] == {}
+    text = " ".join(evaluate(tmp_path, "--last", runs=runs).split())
+    assert "Means of checkpoints that differ in seed alone" in text
+    assert f"{opened['gain']['value']:+.3f}" in text
+    assert "one-52, two-52" in text
+
+
+def test_a_step_is_asked_of_every_run(tmp_path: Path) -> None:
+    store_seeds(tmp_path)
+    assert "two has no checkpoint of step 26; it has 52" in evaluate(
+        tmp_path, "--step", "26", runs=("one", "two"), expect=2
+    )
+    alone = json.loads(evaluate(tmp_path, "--json", runs=("one",)))
+    assert [row["agent"] for row in alone["checkpoints"]] == ["one-26", "one-52"]
+    assert alone["seed_means"] == []
 
 
 def test_mistakes_are_told_and_leave_no_design_behind(tmp_path: Path) -> None:

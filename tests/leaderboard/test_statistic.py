@@ -10,6 +10,7 @@ from leaderboard.inference.statistic import (
     bounds,
     buyer_weights,
     estimate,
+    mean,
     score_weights,
 )
 
@@ -147,6 +148,31 @@ def test_a_contrast_of_two_buyers_is_the_difference_of_its_scores():
     found = estimate(full, split)
     assert found.value == pytest.approx(first.value - second.value, abs=1e-12)
     assert np.allclose(found.shock_G, first.shock_G - second.shock_G)
+
+
+@given(seed=st.integers(0, 2**32 - 1), seeds=st.integers(1, 4))
+def test_the_mean_of_estimates_is_the_estimate_of_the_mean(seed, seeds):
+    """On the same cells, and so what the seeds share on a scenario does not average out."""
+    rng = np.random.default_rng(seed)
+    full = random_cells(rng)
+    shared = rng.normal(0, 0.3, 1 + full.cluster_M.max())[full.cluster_M]
+    results = [rng.normal(0.1, 0.1, len(full.y_M)) + shared for _ in range(seeds)]
+    weights = score_weights(2, np.ones(3, bool))
+
+    def estimated(y):
+        return estimate(cells(y, full.cluster_M, full.buyer_M, full.domain_M), weights)
+
+    found, wanted = mean([estimated(y) for y in results]), estimated(np.mean(results, axis=0))
+    assert found.value == pytest.approx(wanted.value)
+    assert found.se == pytest.approx(wanted.se)
+    assert (found.df, found.clusters, found.cells) == (wanted.df, wanted.clusters, wanted.cells)
+
+
+def test_a_mean_is_undefined_where_one_of_the_estimates_is():
+    full = cells([0.1, 0.2, 0.4], [0, 1, 2])
+    whole, nothing = estimate(full, ONE), estimate(take(full, slice(0)), ONE)
+    assert mean([whole, nothing]).value is None
+    assert mean([whole, nothing]).interval() is None
 
 
 def test_a_missing_cluster_label_is_an_error():
