@@ -83,14 +83,16 @@ def known(
 def known_kl(design: Design, lineages: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     """Return the KL divergence from its base that a seller was registered with (`kl` in its lineage), by
     its name on the board, where known. `lineages` by version. It is shown beside and decides nothing."""
-    kl = {
-        name: lineages.get(version, {}).get("kl") for version, name in design.names(Role.SELLER).items()
-    }
-    return {
-        name: float(value)
-        for name, value in kl.items()
-        if isinstance(value, int | float) and isfinite(value)
-    }
+    sellers = design.names(Role.SELLER).items()
+    kl = {name: lineage_kl(lineages.get(version, {})) for version, name in sellers}
+    return {name: value for name, value in kl.items() if value is not None}
+
+
+def lineage_kl(lineage: Mapping[str, Any]) -> float | None:
+    """Return the KL divergence from its base, in nats a token, that a lineage names; None where it names
+    none, or what is no finite number."""
+    kl = lineage.get("kl")
+    return float(kl) if isinstance(kl, int | float) and isfinite(kl) else None
 
 
 def _kind(spec: AgentSpec | None) -> Kind:

@@ -139,10 +139,10 @@ def ordered(names: Iterable[str]) -> list[str]:
     return sorted(set(names), key=lambda name: (_PLACE.get(name, len(_PLACE)), name))
 
 
-def worded(name: str, value: float) -> str:
+def worded(name: str, value: float | None) -> str:
     """Return a metric's value in a few characters: shares in percent, others with three or four
-    figures, what is no number as a dash."""
-    if not isfinite(value):
+    figures, a dash for None and for what is no finite number."""
+    if value is None or not isfinite(value):
         return NONE
     if described(name).share:
         return f"{value:.1%}"

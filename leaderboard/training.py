@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from arena.store import Registration, StoredDesign
+from leaderboard.known import lineage_kl
 from leaderboard.metrics import BUYER, FIRST, ordered
 from scenarios.scenario import Role
 
@@ -80,6 +81,22 @@ def checkpoints(run: str, agents: Iterable[Registration]) -> list[tuple[int, Reg
         if lineage.get("run") == run and isinstance(step, int):
             found.append((step, agent))
     return sorted(found, key=lambda pair: (pair[0], pair[1].name, pair[1].spec.version))
+
+
+def checkpoint_row(step: int, agent: Registration) -> dict[str, Any]:
+    """Return what is known of a checkpoint that was saved at `step`, for JSON and for a download."""
+    profile = agent.profile
+    return {
+        "step": step,
+        "agent": agent.name,
+        "version": agent.spec.version,
+        "base": profile.base,
+        "params": profile.params,
+        "kl": lineage_kl(profile.lineage),
+        "lineage": profile.lineage,
+        "weights": agent.connection.weights,
+        "withdrawn_reason": agent.withdrawn_reason,
+    }
 
 
 def boards(version: str, designs: Iterable[StoredDesign]) -> list[tuple[str, str]]:

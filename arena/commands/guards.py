@@ -57,6 +57,7 @@ def _json(
 def _print(found: "Mapping[str, Sequence[Guard]]", kl: "Mapping[str, float]") -> None:
     from arena.commands.printing import add_row, new_table, print_table
     from arena.printable import plain
+    from leaderboard.metrics import worded
 
     table = new_table("seller", "guard", "result", ">found", "95% interval", ">limit", ">n/G")
     for name, judged in found.items():
@@ -73,7 +74,8 @@ def _print(found: "Mapping[str, Sequence[Guard]]", kl: "Mapping[str, float]") ->
         "Guards and limits are ours. n/G: messages, turns or cells, and scenarios; ~: approximate."
     )
     for name, value in kl.items():
-        typer.echo(plain(f"{name}: KL from its base {value:.3f}, as registered; it decides nothing."))
+        said = f"KL from its base {worded('kl', value)}, as registered; it decides nothing."
+        typer.echo(plain(f"{name}: {said}"))
 
 
 def _figures(guard: "Guard") -> list[str]:

@@ -27,16 +27,17 @@ def print_list(found: Sequence[Mapping[str, Any]]) -> None:
     from arena.commands.printing import add_row, new_table, print_table
     from arena.printable import plain
     from leaderboard import wording
+    from leaderboard.metrics import worded
     from leaderboard.training import WINDOW, ended_early
 
     columns = ("run", "status", ">step", "model", ">learning rate", ">reward", ">KL", ">checkpoints")
     table = new_table(*columns, "begun", "ended")
     for row in found:
         ended = wording.when(row["ended_at"]) if row["ended_at"] else ""
-        kl = wording.NONE if row["kl"] is None else f"{row['kl']:.3f}"
         rate = "" if row["learning_rate"] is None else f"{row['learning_rate']:g}"
-        shown = (_step(row), row["model"], rate, _reward(row), kl, row["checkpoints"])
-        add_row(table, row["run"], row["status"], *shown, wording.when(row["started_at"]), ended)
+        learned = (_reward(row), worded("kl", row["kl"]), row["checkpoints"])
+        shown = (row["run"], row["status"], _step(row), row["model"], rate, *learned)
+        add_row(table, *shown, wording.when(row["started_at"]), ended)
     print_table(table)
     for row in found:
         if early := ended_early(row["status"], row["step"], row["why"]):
@@ -66,17 +67,15 @@ def print_run(row: Mapping[str, Any], recipe: Mapping[str, Any], steps: "Steps")
 def print_checkpoints(saved: Sequence[Mapping[str, Any]]) -> None:
     """Print a row a checkpoint."""
     from arena.commands.printing import add_row, new_table, print_table
-    from leaderboard import wording
+    from leaderboard.metrics import worded
 
     if not saved:
         typer.echo("No checkpoint is registered yet.")
         return
     table = new_table(">step", "checkpoint", "version", "base", ">KL", "withdrawn")
     for row in saved:
-        kl = f"{row['kl']:.3f}" if isinstance(row["kl"], float) else wording.NONE
-        add_row(
-            table, row["step"], row["agent"], row["version"], row["base"], kl, row["withdrawn_reason"]
-        )
+        shown = (row["agent"], row["version"], row["base"], worded("kl", row["kl"]))
+        add_row(table, f"{row['step']:,}", *shown, row["withdrawn_reason"])
     print_table(table)
 
 
@@ -89,8 +88,7 @@ def print_steps(steps: "Steps") -> None:
     names = metrics({"": steps}).first
     table = new_table(">step", *(f">{described(name).title}" for name in names))
     for step, values in steps:
-        shown = [worded(name, values[name]) if name in values else None for name in names]
-        add_row(table, f"{step:,}", *shown)
+        add_row(table, f"{step:,}", *(worded(name, values.get(name)) for name in names))
     print_table(table)
 
 
@@ -152,8 +150,7 @@ def _step(row: Mapping[str, Any]) -> str:
 
 
 def _reward(row: Mapping[str, Any]) -> str:
-    from leaderboard import wording
+    from leaderboard.metrics import worded
 
-    if row["reward_now"] is None:
-        return wording.NONE
-    return f"{row['reward_first']:.3f} to {row['reward_now']:.3f}"
+    first, now = (worded("reward", row[key]) for key in ("reward_first", "reward_now"))
+    return now if row["reward_now"] is None else f"{first} to {now}"

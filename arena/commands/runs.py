@@ -27,7 +27,8 @@ def runs(context: typer.Context, db: Db = None, as_json: AsJson = False) -> None
         return
     with open_if_there(db) as store:
         agents = store.registrations()
-        found = [_row(store, run, agents) for run in reversed(store.training_runs())]
+        newest = reversed(store.training_runs())
+        found = [_row(run, store.training_steps(run.name), agents) for run in newest]
     if as_json:
         print_json(found)
     elif found:
@@ -49,13 +50,14 @@ def show(
     """
     from arena.commands import run_lines
     from arena.commands.printing import print_json
+    from leaderboard import training
 
     with open_if_there(db) as store:
         found = named_run(store, run)
         logged = store.training_steps(found.name)
         agents = store.registrations()
-        row = _row(store, found, agents)
-    saved = _checkpoints(found.name, agents)
+    row = _row(found, logged, agents)
+    saved = [training.checkpoint_row(*pair) for pair in training.checkpoints(found.name, agents)]
     if as_json:
         print_json(row | {"recipe": found.recipe, "checkpoints": saved, "metrics": _metrics(logged)})
         return
@@ -77,10 +79,9 @@ def named_run(store: "Store", name: str) -> "TrainingRun":
     raise UserError(f"no training run is called {name}{hint} (arena runs lists them)")
 
 
-def _row(store: "Store", run: "TrainingRun", agents: "list[Registration]") -> dict[str, Any]:
+def _row(run: "TrainingRun", steps: "Steps", agents: "list[Registration]") -> dict[str, Any]:
     from leaderboard import training
 
-    steps = store.training_steps(run.name)
     reward = training.ends(training.points(steps, "reward"))
     kl = training.ends(training.points(steps, "kl"))
     return {
@@ -98,24 +99,6 @@ def _row(store: "Store", run: "TrainingRun", agents: "list[Registration]") -> di
         "started_at": run.started_at,
         "ended_at": run.ended_at,
     }
-
-
-def _checkpoints(run: str, agents: "list[Registration]") -> list[dict[str, Any]]:
-    from leaderboard.training import checkpoints
-
-    return [
-        {
-            "step": step,
-            "agent": agent.name,
-            "version": agent.spec.version,
-            "base": agent.profile.base,
-            "kl": agent.profile.lineage.get("kl"),
-            "lineage": agent.profile.lineage,
-            "weights": agent.connection.weights,
-            "withdrawn_reason": agent.withdrawn_reason,
-        }
-        for step, agent in checkpoints(run, agents)
-    ]
 
 
 def _metrics(steps: "Steps") -> list[dict[str, Any]]:

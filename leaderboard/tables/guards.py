@@ -8,6 +8,7 @@ from leaderboard import signs, wording
 from leaderboard.inference.guards import ALARM, BASE, LEAK, OPENER, Guard
 from leaderboard.inference.openings import POST_HOC, Opening
 from leaderboard.markup import cell, heading, link, table, text
+from leaderboard.metrics import worded
 from leaderboard.tables.cells import estimate_cell, rate_cell
 
 NAMES = (LEAK, OPENER, ALARM, BASE)
@@ -44,7 +45,7 @@ def guards_table(
             f'<td class="name">{shown}</td>',
             *(_guard(guard) for guard in found),
             rate_cell(next(guard.beside for guard in found if guard.name == LEAK), "turns"),
-            *([cell(f"{kl[name]:.3f}" if name in kl else wording.NONE, number=True)] if kl else []),
+            *([cell(worded("kl", kl.get(name)), number=True)] if kl else []),
         ]
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return table(headings, rows)

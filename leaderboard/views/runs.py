@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
-from typing import Any
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from arena.store import Registration, StoredDesign, TrainingRun
 from leaderboard import dialogue, glossary, markup, training, wording
 from leaderboard.figures import palette
 from leaderboard.figures import runs as curves
+from leaderboard.known import lineage_kl
 from leaderboard.metrics import described, worded
 from leaderboard.views import common, controls, following
 from leaderboard.views.downloads import download
@@ -174,6 +174,7 @@ def _checkpoints(
     ]
     shown = []
     for run, step, agent in rows:
+        kl = worded("kl", lineage_kl(agent.profile.lineage))
         links = [
             markup.link(f"{name} on {key}", "board", design=key)
             + f' <span class="soft">{_matches_link(key, agent)}</span>'
@@ -184,21 +185,22 @@ def _checkpoints(
             f"<tr>{markup.cell(markup.text(run))}{markup.cell(f'{step:,}', number=True)}"
             f'<td class="name">{markup.text(agent.full_name)}{gone if agent.withdrawn_at else ""}</td>'
             f"{markup.cell(markup.text(agent.profile.base or NONE))}"
-            f"{markup.cell(_kl(agent), number=True)}"
+            f"{markup.cell(kl, number=True)}"
             f"{markup.cell('<br>'.join(links) or 'on none yet')}</tr>"
         )
     st.html(markup.table(headings, shown))
     _how_to_play([run for run, saved in found.items() if saved], designs)
-    download("the checkpoints", [_row(*row, designs) for row in rows], "checkpoints")
+    saved = [
+        {"run": run}
+        | training.checkpoint_row(step, agent)
+        | {"designs": [key for key, _ in training.boards(agent.spec.version, designs)]}
+        for run, step, agent in rows
+    ]
+    download("the checkpoints", saved, "checkpoints")
 
 
 def _matches_link(design: str, agent: Registration) -> str:
     return markup.link("matches", "matches", design=design, seller=agent.spec.version)
-
-
-def _kl(agent: Registration) -> str:
-    kl = agent.profile.lineage.get("kl")
-    return worded("kl", kl) if isinstance(kl, int | float) else NONE
 
 
 def _how_to_play(runs: Sequence[str], designs: Sequence[StoredDesign]) -> None:
@@ -208,19 +210,6 @@ def _how_to_play(runs: Sequence[str], designs: Sequence[StoredDesign]) -> None:
     commands = [f"arena evaluate {quote(run)} --design {design}{at}" for run in runs]
     shown = "<br>".join(f"<code>{markup.text(command)}</code>" for command in commands)
     st.html(f'<div class="ba-note">To play them and their base on the same cells:<br>{shown}</div>')
-
-
-def _row(run: str, step: int, agent: Registration, designs: list[StoredDesign]) -> dict[str, Any]:
-    return {
-        "run": run,
-        "step": step,
-        "agent": agent.full_name,
-        "base": agent.profile.base,
-        "params": agent.profile.params,
-        "kl": agent.profile.lineage.get("kl"),
-        "withdrawn": agent.withdrawn_reason,
-        "designs": [key for key, _ in training.boards(agent.spec.version, designs)],
-    }
 
 
 def _recipe(run: TrainingRun) -> None:

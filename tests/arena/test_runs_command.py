@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from agents.spec import Connection, Profile
 from arena.cli import app
-from arena.store import Store
+from arena.record import utc_now
+from arena.store import Registration, Store
 from leaderboard.metrics import FIRST
 from tests.leaderboard.saved import RECIPE, RUN, SAVED, steps, store_run
+from tests.leaderboard.trained import build_spec
 
 
 @pytest.fixture
@@ -100,6 +103,42 @@ def test_json_holds_the_recipe_every_metric_and_the_checkpoints(db: Path) -> Non
         (step, f"{RUN}-{step}", spec.version) for step, spec in SAVED.items()
     ]
     assert [row["kl"] for row in found["checkpoints"]] == [step / 400 for step in SAVED]
+
+
+def test_a_small_kl_keeps_its_figures_and_a_whole_one_is_a_kl_too(db: Path) -> None:
+    with Store.open(str(db)) as store:
+        store.add_training_run("slow", {"steps": 104})
+        store.add_training_steps("slow", [(1, {"kl": 4e-4})])
+        for step, kl in ((1, 4e-4), (2, 3)):
+            profile = Profile(base="base", lineage={"run": "slow", "step": step, "kl": kl})
+            spec = build_spec("linear", floor=step / 10)
+            agent = Registration(f"slow-{step}", spec, "seller", profile, Connection(), utc_now())
+            store.add_registrations([agent])
+    assert "4.0e-04" in arena("runs", db=db)
+    text = arena("runs", "show", "slow", db=db)
+    curve, first, second = (
+        line.split() for line in text.splitlines() if "KL to" in line or "slow-" in line
+    )
+    assert curve[-5:-1] == ["4.0e-04"] * 4
+    assert (first[-1], second[-1]) == ("4.0e-04", "3.000")
+
+
+def test_a_step_without_a_metric_has_a_dash_for_it(db: Path) -> None:
+    with Store.open(str(db)) as store:
+        store.add_training_run("bare", {})
+        store.add_training_steps("bare", [(1, {"reward": 0.5}), (2, {"reward": 0.25, "kl": 0.125})])
+    rows = [line.split() for line in arena("runs", "show", "bare", "--steps", db=db).splitlines()]
+    assert ["1", "0.500", "–"] in rows  # noqa: RUF001
+    assert ["2", "0.250", "0.125"] in rows
+
+
+def test_the_steps_of_a_run_are_read_once(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_run(db)
+    read = []
+    found = Store.training_steps
+    monkeypatch.setattr(Store, "training_steps", lambda self, run: read.append(run) or found(self, run))
+    arena("runs", "show", RUN, db=db)
+    assert read == [RUN]
 
 
 def test_a_run_that_begins_has_neither_steps_nor_checkpoints(db: Path) -> None:

@@ -14,6 +14,7 @@ from leaderboard.inference.openings import openings
 from leaderboard.inference.splits import splits
 from leaderboard.inference.value import value
 from leaderboard.tables import buyers as buyers_table
+from leaderboard.tables import guards as guards_table
 from leaderboard.tables import scaling as scaling_table
 from tests.leaderboard import planted
 from tests.leaderboard.pages import links, shown, visit
@@ -145,6 +146,13 @@ def test_guards_stand_with_figures_and_limits_and_openings_are_post_hoc(opened, 
     assert ">post hoc<" in page
     for one in openings(results):
         assert wording.percent(one.named.value) in page
+
+
+def test_a_small_kl_beside_the_guards_keeps_its_figures(results):
+    versions = {player.name: player.version for player in results.design.sellers}
+    table = guards_table.guards_table(guards(results), versions, {"31B base": 4e-4}, results.design)
+    assert table.count(">4.0e-04</td>") == 1
+    assert table.count(">–</td></tr>") == len(versions) - 1  # noqa: RUF001
 
 
 @pytest.mark.parametrize("view", PAGES)

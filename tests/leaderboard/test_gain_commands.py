@@ -1,15 +1,18 @@
 """`arena splits`, `arena guards` and `arena openings` on a small tournament of scripted sellers."""
 
 import json
+import shutil
 
 import pytest
 from typer.testing import CliRunner
 
 from agents.scripted import spec_of
+from agents.spec import Connection, Profile
 from arena.analysis import Analysis
 from arena.cli import app
+from arena.record import utc_now
 from arena.results import Results
-from arena.store import Store
+from arena.store import Registration, Store
 from leaderboard.inference.guards import guards
 from leaderboard.inference.openings import openings
 from leaderboard.inference.splits import splits
@@ -79,6 +82,16 @@ def test_json_of_guards(db, results):
             assert printed.keys() >= {"name", "result", "value", "low", "high", "limit", "n", "note"}
             assert (printed["name"], printed["result"]) == (one.name, one.result)
             assert (printed["value"], printed["n"]) == (one.value, one.n)
+
+
+def test_a_small_kl_beside_the_guards_keeps_its_figures(db, tmp_path):
+    copy = tmp_path / "arena.db"
+    shutil.copy(db, copy)
+    with Store.open(str(copy)) as store:
+        profile = Profile(base="linear", lineage={"kl": 4e-4})
+        agent = Registration("mine", spec_of("logroller"), "seller", profile, Connection(), utc_now())
+        store.add_registrations([agent])
+    assert "logroller: KL from its base 4.0e-04, as registered" in arena("guards", db=copy)
 
 
 @pytest.mark.parametrize(("role", "agents"), [(Role.SELLER, SELLERS), (Role.BUYER, BUYERS)])

@@ -1,10 +1,14 @@
 """Kinds, families and bases of a design's agents, from the design and the registry."""
 
+import math
+
+import pytest
+
 from agents.scripted import spec_of
 from agents.spec import AgentSpec, Connection, Profile
 from arena.analysis import Analysis
 from arena.store import Registration
-from leaderboard.known import Kind, known, known_kl
+from leaderboard.known import Kind, known, known_kl, lineage_kl
 from tests.leaderboard.synthetic import design
 
 TIME = "2026-11-29T10:00:00.000000+00:00"
@@ -58,6 +62,12 @@ def test_a_plug_in_is_one():
 
 
 def test_kl_is_read_from_the_lineage_of_sellers():
-    plan = design(sellers=("arm", "base"), buyers=("x",))
-    lineages = {"arm": {"kl": 0.437}, "base": {"kl": "much"}, "x": {"kl": 1.0}}
-    assert known_kl(plan, lineages) == {"arm": 0.437}
+    plan = design(sellers=("arm", "base", "far"), buyers=("x",))
+    lineages = {"arm": {"kl": 0.437}, "base": {"kl": "much"}, "far": {"kl": 2}, "x": {"kl": 1.0}}
+    assert known_kl(plan, lineages) == {"arm": 0.437, "far": 2.0}
+
+
+@pytest.mark.parametrize("kl", [math.nan, math.inf, None, "0.4"])
+def test_a_kl_that_is_no_finite_number_is_not_known(kl):
+    assert lineage_kl({"kl": kl}) is None
+    assert lineage_kl({}) is None

@@ -1,7 +1,11 @@
 """The page of training runs without a browser: what a run logs, how it ended, and what it saved."""
 
-import pytest
+import json
 
+import pytest
+from typer.testing import CliRunner
+
+from arena.cli import app
 from arena.store import Store
 from leaderboard import training
 from leaderboard.figures import runs as curves
@@ -50,6 +54,18 @@ def test_checkpoints_have_their_kl_and_the_command_that_evaluates_them(opened_we
         assert f"{RUN}-{step}@{spec.version}" in page
         assert f"{step / 400:.3f}" in page
     assert f"arena evaluate {RUN} --design DESIGN --db {path}" in page
+
+
+def test_the_download_of_checkpoints_names_what_arena_runs_show_does(path, monkeypatch):
+    downloads = {}
+    monkeypatch.setattr(
+        "leaderboard.views.runs.download", lambda label, rows, name: downloads.update({name: rows})
+    )
+    monkeypatch.setenv("ARENA_DB", str(path))
+    visit_well(view="runs")
+    done = CliRunner().invoke(app, ["runs", "show", RUN, "--json", "--db", str(path)])
+    beside = {"run": RUN, "designs": []}
+    assert downloads["checkpoints"] == [row | beside for row in json.loads(done.stdout)["checkpoints"]]
 
 
 def test_runs_together_and_one_under_way(tmp_path, monkeypatch):

@@ -66,6 +66,8 @@ def test_a_metric_nobody_knows_is_shown_under_its_own_name():
         ("deal_rate", 0.5, "50.0%"),
         ("kl", 0.01234, "0.012"),
         ("kl", 0.0, "0.000"),
+        ("kl", 4e-4, "4.0e-04"),
+        ("kl", None, "–"),  # noqa: RUF001
         ("learning_rate", 1e-6, "1.0e-06"),
         ("num_tokens", 1234567.0, "1,234,567"),
         ("turns", 12.34, "12.3"),
