@@ -5,9 +5,27 @@ from collections.abc import Iterator, Sequence
 from arena.analysis import Contrast
 from arena.declaration import Declaration, listed
 from arena.design import Design
+from arena.errors import UserError
 from arena.lineup import Request
 from arena.registry import Registry
 from arena.store import Registration
+
+
+def distinct(base: Registration, arms: Sequence[Registration]) -> tuple[list[Registration], list[str]]:
+    """Return the arms that differ from `base` and from each other, and what to say of the rest.
+
+    Steps that teach nothing leave the weights as they were, and weights are what makes an agent. Raises
+    UserError where no arm is left.
+    """
+    kept = {base.spec.version: base}
+    notes = []
+    for arm in arms:
+        twin = kept.setdefault(arm.spec.version, arm)
+        if twin is not arm:
+            notes.append(f"{arm.name} has the very weights of {twin.name}: it is judged as that")
+    if len(kept) == 1:
+        raise UserError(f"{'; '.join(notes)}. Nothing was learned, so there is no gain to judge")
+    return list(kept.values())[1:], notes
 
 
 def with_arms(

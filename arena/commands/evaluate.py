@@ -84,13 +84,14 @@ def evaluate(
     from arena.commands.request import request_of
     from arena.lineup import resolve
     from arena.registry import Registry
-    from arena.template import seen_in_training, with_arms
+    from arena.template import distinct, seen_in_training, with_arms
     from leaderboard.evaluation import evaluated, seed_means
 
     registry = Registry(store)
-    start, arms = registry.find(base), [registry.find(name) for name in checkpoints]
+    start = registry.find(base)
+    arms, twins = distinct(start, [registry.find(name) for name in checkpoints])
     lineup = resolve(with_arms(request_of(store, design), start, arms, registry), store)
-    lineup.notes += seen_in_training(lineup.design, arms)
+    lineup.notes += [*twins, *seen_in_training(lineup.design, arms)]
     why = reason or f"an evaluation of {', '.join(arm.name for arm in arms)}"
     summary = _played(store, lineup, settings, why, yes)
     lineages = {arm.spec.version: arm.profile.lineage for arm in arms}

@@ -203,6 +203,30 @@ def test_a_step_is_asked_of_every_run(tmp_path: Path) -> None:
     assert alone["seed_means"] == []
 
 
+def test_checkpoints_of_equal_weights_are_judged_once(tmp_path: Path) -> None:
+    """A step whose groups all tie changes no weight."""
+    store_run(tmp_path / "arena.db")
+    (tmp_path / "plan.yaml").write_text(TEMPLATE)
+    twins = {"idle": build_spec("linear", floor=0.4), "still": SAVED[52]}
+    with Store.open(str(tmp_path / "arena.db")) as store:
+        for run, spec in twins.items():
+            store.add_training_run(run, {})
+            profile = Profile(base=BASE, lineage={"run": run, "step": 52})
+            store.add_registrations(
+                [Registration(f"{run}-52", spec, "seller", profile, *known(None)[1:])]
+            )
+    command = ["evaluate", RUN, "idle", "still", "--design", str(tmp_path / "plan.yaml"), "--json"]
+    done = CliRunner().invoke(
+        app, [*command, "--db", str(tmp_path / "arena.db")], env={"ARENA_DB": None}
+    )
+    assert done.exit_code == 0, done.output
+    assert [row["agent"] for row in json.loads(done.stdout)["checkpoints"]] == [f"{RUN}-26", f"{RUN}-52"]
+    assert f"idle-52 has the very weights of {BASE}" in done.stderr
+    assert f"still-52 has the very weights of {RUN}-52" in done.stderr
+    said = evaluate(tmp_path, runs=("idle",), expect=2)
+    assert "Nothing was learned" in said
+
+
 def test_mistakes_are_told_and_leave_no_design_behind(tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     (tmp_path / "plan.yaml").write_text(TEMPLATE)
