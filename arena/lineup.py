@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.agent import Agent
 from agents.build import UnplayableError, build, refusal
-from agents.scripted import STRATEGIES, spec_of
-from agents.spec import Connection, Profile
 from arena.declaration import Declaration, analysis_of
 from arena.design import Design, DesignDomain, Player
 from arena.errors import UserError, mistakes
@@ -122,8 +120,8 @@ def resolve(request: Request, store: Store, extra: Iterable[Domain] = ()) -> Lin
     domains, held_out = _domains(request, store, extra)
     notes: list[str] = []
     built: dict[str, Agent] = {}
-    sellers = _side(request.sellers, Role.SELLER, registry, store, domains, built, notes)
-    buyers = _side(request.buyers, Role.BUYER, registry, store, domains, built, notes)
+    sellers = _side(request.sellers, Role.SELLER, registry, domains, built, notes)
+    buyers = _side(request.buyers, Role.BUYER, registry, domains, built, notes)
     agents = {agent.spec.version: agent for agent in (*buyers, *sellers)}
     sides = {
         side: tuple(
@@ -167,7 +165,6 @@ def _side(
     wanted: Sequence[str | Player] | None,
     role: Role,
     registry: Registry,
-    store: Store,
     domains: Sequence[Domain],
     built: dict[str, Agent],
     notes: list[str],
@@ -177,7 +174,7 @@ def _side(
     if wanted is not None and not wanted:
         raise UserError(f"name at least one {role.value}")
     named = wanted is not None
-    agents = registry.default(role) if wanted is None else [_found(w, registry, store) for w in wanted]
+    agents = registry.default(role) if wanted is None else [_found(w, registry) for w in wanted]
     fit = []
     for agent in agents:
         refused = next((why for domain in domains if (why := refusal(agent.spec, domain))), None)
@@ -197,23 +194,15 @@ def _side(
     return fit
 
 
-def _found(who: str | Player, registry: Registry, store: Store) -> Registration:
+def _found(who: str | Player, registry: Registry) -> Registration:
     if isinstance(who, str):
         return registry.find(who)
-    known = [agent for agent in registry.known() if agent.spec.version == who.version]
-    called_so = [agent for agent in known if agent.name == who.name]
-    if known:
-        agent = (called_so or known)[-1]
-        if agent.withdrawn_at is not None:
-            raise UserError(f"{agent.full_name} is withdrawn: {agent.withdrawn_reason}")
-        return replace(agent, name=who.name)
-    # What was never registered is a strategy of the panel, as it is now or as it was when played.
-    spec = store.spec(who.version)
-    if spec is None and who.name in STRATEGIES:
-        spec = spec_of(who.name)
-    if spec is None or spec.version != who.version:
+    agent = registry.as_played(who.name, who.version)
+    if agent is None:
         raise UserError(f"the design wants {who.full_name}, which is not known here: arena register it")
-    return Registration(who.name, spec, "both", Profile(), Connection(), "")
+    if agent.withdrawn_at is not None:
+        raise UserError(f"{agent.full_name} is withdrawn: {agent.withdrawn_reason}")
+    return replace(agent, name=who.name)
 
 
 def _check_distinct(agents: Sequence[Registration], role: Role) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from agents.scripted import PANEL_BUYERS, PANEL_SELLERS, STRATEGIES, spec_of
-from agents.spec import Connection, Profile
+from agents.spec import AgentSpec, Connection, Profile
 from arena.entry import Entry, RegistryError, checked_name
 from arena.store import Registration, Store
 from scenarios.scenario import Role
@@ -97,6 +97,19 @@ class Registry:
             raise RegistryError(f"{text} fits more than one version; give more digits")
         return active[-1]
 
+    def as_played(self, name: str, version: str) -> Registration | None:
+        """Return what a design calls ``name@version``; None where nothing of that version is known here.
+
+        Of several names that the version is registered under, `name` goes first, else the newest; it may
+        have been withdrawn. What was never registered is a strategy of the panel, as it is or as it was.
+        """
+        known = [agent for agent in self.known() if agent.spec.version == version]
+        if known:
+            return sorted(known, key=lambda agent: agent.name == name)[-1]
+        now = spec_of(name) if name in STRATEGIES else None
+        spec = now if now is not None and now.version == version else self._store.spec(version)
+        return None if spec is None else unregistered(name, spec)
+
     def withdraw(self, text: str, reason: str) -> list[Registration]:
         """Withdraw ``name@version``, or every active version of ``name``; return what was withdrawn.
 
@@ -144,7 +157,14 @@ class Registry:
 
 def scripted(name: str) -> Registration:
     """Return a scripted strategy of the panel as if it were registered."""
-    return Registration(name, spec_of(name), "both", Profile(), Connection(), "")
+    return unregistered(name, spec_of(name))
+
+
+def unregistered(
+    name: str, spec: AgentSpec, connection: Connection | None = None, family: str | None = None
+) -> Registration:
+    """Return an agent as if it were registered, for either side; `family` is that of its models."""
+    return Registration(name, spec, "both", Profile(family=family), connection or Connection(), "")
 
 
 def costs_money(agent: Registration) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agents.build import UnplayableError, build, refusal
 from agents.scripted import PANEL_BUYERS, STRATEGIES, spec_of
-from agents.spec import Connection, Profile
 from arena.design import Design
 from arena.errors import UserError
 from arena.registry import Registry
@@ -111,9 +110,9 @@ def _needs_audit(agent: Registration, audits: Mapping[str, object]) -> bool:
 
 def _against(pool: Sequence[Registration], evaluation: Design, store: Store) -> Iterator[str]:
     excluded = evaluation.analysis.excluded if evaluation.analysis else ()
-    known = {agent.spec.version: agent for agent in Registry(store).known()}
+    registry = Registry(store)
     for player in evaluation.buyers:
-        other = known.get(player.version) or _unregistered(player.name, player.version, store)
+        other = registry.as_played(player.name, player.version)
         for agent in pool:
             same = _same(agent, player.name, player.version, other)
             if same and player.version in excluded:
@@ -131,14 +130,6 @@ def _against(pool: Sequence[Registration], evaluation: Design, store: Store) -> 
                     f"the evaluation's buyer {player.name} and {agent.name} of the pool are both of the "
                     f"family {family}: read the gain against each buyer apart"
                 )
-
-
-def _unregistered(name: str, version: str, store: Store) -> Registration | None:
-    """Return a buyer that was never registered: a strategy of the panel, now or as it was played."""
-    spec = spec_of(name) if name in STRATEGIES else None
-    if spec is None or spec.version != version:
-        spec = store.spec(version)
-    return Registration(name, spec, "both", Profile(), Connection(), "") if spec is not None else None
 
 
 def _same(agent: Registration, name: str, version: str, other: Registration | None) -> str | None:

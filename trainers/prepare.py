@@ -15,11 +15,12 @@ from pydantic import ValidationError
 
 from agents.language_model.prompt import BRIEF_PROMPT, PROMPT_VERSION, versions
 from agents.local.weights import is_id
-from agents.spec import AgentSpec, Connection, Profile
+from agents.spec import AgentSpec, Connection
 from arena.declaration import Declaration
 from arena.design import Design
 from arena.errors import UserError, mistakes
 from arena.lineup import read_request, resolve
+from arena.registry import unregistered
 from arena.store import Registration, Store
 from scenarios import catalogue
 from scenarios.domain import Domain
@@ -94,7 +95,7 @@ def checked(prepared: Prepared, evaluate: str | None, store: Store, *, planning:
     """
     evaluation, recipe = _evaluation(evaluate, store), prepared.recipe
     pool = [
-        Registration(b.name, spec, "both", Profile(family=b.family), connection, "")
+        unregistered(b.name, spec, connection, b.family)
         for b in recipe.buyers
         for spec, connection in [prepared.pool[b.version]]
     ]

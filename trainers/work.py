@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from agents.language_model.prompt import system_prompt
-from agents.spec import AgentSpec, Connection, Profile
+from agents.spec import AgentSpec, Connection
 from arena.play import briefs
 from arena.protocol import MOST_TURNS
-from arena.registry import costs_money
-from arena.store import Registration
+from arena.registry import costs_money, unregistered
 from scenarios.domain import Domain
 from scenarios.draw import draw
 from scenarios.scenario import Role, Split
@@ -161,7 +160,7 @@ def _bills(
         if spec.kind != "model":
             continue
         usd: float | None = 0.0
-        if costs_money(Registration(buyer.name, spec, "both", Profile(), connection, "")):
+        if costs_money(unregistered(buyer.name, spec, connection)):
             from agents.language_model.provider import price_of
 
             # By the call: some providers ask more for tokens beyond a length.

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from agents.scripted import PANEL_BUYERS, PANEL_SELLERS, spec_of
+from agents.spec import AgentSpec
 from arena.entry import entry_from, read_file
 from arena.errors import UserError
+from arena.lineup import request_from, resolve
 from arena.registry import Change, Registry, costs_money
 from arena.store import Store
 from scenarios.scenario import Role
@@ -92,6 +94,36 @@ def test_a_name_points_to_the_newest_and_addresses_the_older(registry: Registry)
         registry.find("bot@zzz")
     with pytest.raises(UserError, match="did you mean bot"):
         registry.find("bott")
+
+
+def test_what_a_design_names_is_found_by_its_version(tmp_path: Path) -> None:
+    with Store.open(str(tmp_path / "arena.db")) as store:
+        registry, panel = Registry(store), spec_of("linear")
+        now = registry.as_played("linear", panel.version)
+        assert now is not None
+        assert (now.name, now.spec) == ("linear", panel)
+        assert registry.as_played("linear", "0" * 12) is None
+        assert registry.as_played("nobody", panel.version) is None
+
+        # One behaviour under two names: each has its own family; a name that has none takes the newest.
+        for name, family in (("mine", "first"), ("theirs", "second")):
+            model(registry, name, family=family)
+        version = registry.find("mine").spec.version
+        asked = [registry.as_played(name, version) for name in ("mine", "theirs", "other")]
+        assert [agent and agent.profile.family for agent in asked] == ["first", "second", "second"]
+        registry.withdraw("mine", "a mistake")
+        gone = registry.as_played("mine", version)
+        assert gone is not None
+        assert gone.withdrawn_reason == "a mistake"
+
+        # A strategy of the panel as it was played by an older release: only its spec was kept.
+        older = AgentSpec.model_validate(panel.model_dump() | {"strategy_version": 0})
+        assert registry.as_played("linear", older.version) is None
+        wanted = request_from({"sellers": ["linear"], "buyers": ["linear"], "scenarios": 1})
+        store.add_design(resolve(wanted, store).design, [older], [])
+        played = registry.as_played("linear", older.version)
+        assert played is not None
+        assert (played.name, played.spec) == ("linear", older)
 
 
 @pytest.mark.parametrize(
