@@ -1,6 +1,6 @@
 """Training runs made ready to be shown: their metrics and steps, and the checkpoints that are agents."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, nan
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -12,6 +12,15 @@ from scenarios.scenario import Role
 
 WINDOW = 5
 """Steps whose mean stands for a run's start, or for where it is now: one step alone is noisy."""
+RECIPE = (
+    ("model", "model"),
+    ("learning_rate", "learning rate"),
+    ("beta", "beta"),
+    ("loss_type", "loss"),
+    ("seed", "seed"),
+    ("prompt_version", "prompt"),
+)
+"""What of a recipe says in short how runs differ, and the word for it."""
 Steps = Sequence[tuple[int, Mapping[str, float]]]
 """A run's steps in order: the step, and its metrics by name."""
 
@@ -62,6 +71,24 @@ def rows(runs: Mapping[str, Steps]) -> list[dict[str, Any]]:
         for name, steps in runs.items()
         for step, values in steps
     ]
+
+
+def in_short(recipe: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a recipe in short, as far as it has what a recipe of this project has: how it is learned,
+    against whom, and on what."""
+    size = f" ({recipe['size']})" if recipe.get("size") not in (None, recipe.get("model")) else ""
+    facts = [
+        f"{word} {recipe[key]}{size if key == 'model' else ''}" for key, word in RECIPE if key in recipe
+    ]
+    if {"group_size", "groups_per_step"} <= recipe.keys():
+        facts.append(f"{recipe['groups_per_step']} groups of {recipe['group_size']} a step")
+    if recipe.get("shuffled_rewards"):
+        facts.append("rewards shuffled (a negative control)")
+    if facts:
+        yield ", ".join(facts)
+    for key, word in (("buyers", "against"), ("domains", "on")):
+        if names := [one["name"] for one in recipe.get(key, ()) if isinstance(one, dict)]:
+            yield f"{word} {', '.join(names)}"
 
 
 def ended_early(status: str, step: int, why: str | None) -> str | None:

@@ -1,6 +1,6 @@
 """Training runs in the terminal: the list, a run's recipe and curves, its checkpoints and steps."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,14 +12,6 @@ CURVE = (12, 60)
 """Characters that a curve has at least and at most."""
 BESIDE = 68
 """Characters that the other columns of the curves take."""
-RECIPE = (
-    ("model", "model"),
-    ("learning_rate", "learning rate"),
-    ("beta", "beta"),
-    ("loss_type", "loss"),
-    ("seed", "seed"),
-    ("prompt_version", "prompt"),
-)
 
 
 def print_list(found: Sequence[Mapping[str, Any]]) -> None:
@@ -49,14 +41,14 @@ def print_run(row: Mapping[str, Any], recipe: Mapping[str, Any], steps: "Steps")
     """Print how far a run is, its recipe in short, and its curves."""
     from arena.printable import plain
     from leaderboard import wording
-    from leaderboard.training import ended_early
+    from leaderboard.training import ended_early, in_short
 
     ended = f", ended {wording.when(row['ended_at'])}" if row["ended_at"] else ""
     begun = f"begun {wording.when(row['started_at'])}{ended}"
     typer.echo(plain(f"{row['run']}: {row['status']}, step {_step(row)}; {begun}"))
     if early := ended_early(row["status"], row["step"], row["why"]):
         typer.echo(plain(f"  {early}"))
-    for line in _recipe(recipe):
+    for line in in_short(recipe):
         typer.echo(plain(f"  {line}"))
     if steps:
         _print_curves(steps)
@@ -126,23 +118,6 @@ def _room() -> tuple[int, str]:
     least, most = CURVE
     width = console.width if console.is_terminal else PIPE_WIDTH
     return max(least, min(most, width - BESIDE)), ASCII if console.options.ascii_only else BLOCKS
-
-
-def _recipe(recipe: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the recipe in short, as far as it has what a recipe of this project has."""
-    size = f" ({recipe['size']})" if recipe.get("size") not in (None, recipe.get("model")) else ""
-    facts = [
-        f"{word} {recipe[key]}{size if key == 'model' else ''}" for key, word in RECIPE if key in recipe
-    ]
-    if {"group_size", "groups_per_step"} <= recipe.keys():
-        facts.append(f"{recipe['groups_per_step']} groups of {recipe['group_size']} a step")
-    if recipe.get("shuffled_rewards"):
-        facts.append("rewards shuffled (a negative control)")
-    if facts:
-        yield ", ".join(facts)
-    for key, word in (("buyers", "against"), ("domains", "on")):
-        if names := [one["name"] for one in recipe.get(key, ()) if isinstance(one, dict)]:
-            yield f"{word} {', '.join(names)}"
 
 
 def _step(row: Mapping[str, Any]) -> str:

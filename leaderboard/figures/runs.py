@@ -76,7 +76,7 @@ def _lines(
             f"{kind}:N", scale=scale, legend=alt.Legend(title=None, orient="top") if legend else None
         ),
         tooltip=[
-            kind,
+            f"{kind}:N",
             alt.Tooltip("step:Q", format=","),
             alt.Tooltip("value:Q", title=title, format=".1%" if share else ",.4~r"),
         ],

@@ -6,7 +6,7 @@ from shlex import quote
 
 import streamlit as st
 
-from arena.store import Registration, StoredDesign, TrainingRun
+from arena.store import Registration, RunStatus, StoredDesign, TrainingRun
 from leaderboard import dialogue, glossary, markup, training, wording
 from leaderboard.figures import palette
 from leaderboard.figures import runs as curves
@@ -22,6 +22,8 @@ TOGETHER = 6
 MORE = "more"
 """The parameter of the address that asks for all metrics."""
 _ACROSS = 3
+_SAMPLE = "display:inline-block; width:1.4rem; height:.25rem; margin-right:.4rem; vertical-align:middle"
+"""How a piece of a run's line looks beside its name."""
 
 
 def show() -> None:
@@ -60,17 +62,15 @@ def _all_label(count: int) -> str:
 
 
 def _facts(run: TrainingRun, steps: training.Steps, place: int, several: bool) -> str:
-    colour = curves.colour(place)
-    sample = f'<span style="color:{colour}">▬</span> ' if several else ""
-    return (
-        f"<div>{sample}<b>{markup.text(run.name)}</b> · {_status(run, steps)}<br>"
-        f'<span class="ba-soft">{markup.text(" · ".join(_said(run, steps)))}</span></div>'
-    )
+    sample = f'<span style="{_SAMPLE}; background:{curves.colour(place)}"></span>' if several else ""
+    said = (" · ".join(facts) for facts in (_said(run, steps), training.in_short(run.recipe)))
+    lines = (f'<br><span class="ba-soft">{markup.text(line)}</span>' for line in said if line)
+    return f"<div>{sample}<b>{markup.text(run.name)}</b> · {_status(run, steps)}{''.join(lines)}</div>"
 
 
 def _status(run: TrainingRun, steps: training.Steps) -> str:
     """Return how a run stands; one that ended early stands out, with why."""
-    early = run.status in ("stopped", "failed")
+    early = run.status in (RunStatus.STOPPED, RunStatus.FAILED)
     kind = f' style="color:{palette.FAIL}; font-weight:600"' if early else ""
     said = training.ended_early(run.status, steps[-1][0] if steps else 0, run.why) or run.status
     return f"<span{kind}>{markup.text(said)}</span>"
@@ -102,7 +102,10 @@ def _curves(
     if len(found) == 1:
         marks = {step: wording.visible(agent.name) for saved in found.values() for step, agent in saved}
     dashed = "; a dashed line is a checkpoint" if marks else ""
-    st.caption(f"Against the step{dashed}. A single step is noisy: read the trend.")
+    st.caption(
+        f"Against the step{dashed}. A single step is noisy: read the trend. All this is with the buyers "
+        "that it learns from: whether it bargains better, only a board says."
+    )
     _grid(shown.first, steps, marks)
     if shown.buyers:
         _buyers(steps, shown.buyers)
@@ -131,14 +134,15 @@ def _heading(metric: str) -> str:
 
 def _buyers(steps: Mapping[str, training.Steps], names: Sequence[str]) -> None:
     """Draw with whom each run's dialogues were, a chart a run."""
-    for start in range(0, len(steps), _ACROSS):
-        runs = list(steps)[start : start + _ACROSS]
+    own = {run: [name for name in names if training.points(steps[run], name)] for run in steps}
+    played = [run for run in steps if own[run]]
+    for start in range(0, len(played), _ACROSS):
+        runs = played[start : start + _ACROSS]
         for column, run in zip(st.columns(_ACROSS), runs, strict=False):
-            own = [name for name in names if training.points(steps[run], name)]
             with column:
                 several = f" of {run}" if len(steps) > 1 else ""
                 st.html(f"<b>{markup.text(f'buyers{several}, share of the dialogues')}</b>")
-                figure = curves.buyers(steps[run], own)
+                figure = curves.buyers(steps[run], own[run])
                 st.altair_chart(figure, width="stretch", alt="share of each buyer against the step")
 
 
@@ -164,31 +168,17 @@ def _checkpoints(
             "registered with the run and the step in its lineage."
         )
         return
+    several = len(found) > 1
     headings = [
-        markup.heading("run"),
-        markup.heading("step", number=True),
+        *([markup.heading("run")] if several else []),
         markup.heading("checkpoint"),
+        markup.heading("step", number=True),
         markup.heading("base"),
         markup.heading("KL", "from its base when it was saved", number=True),
         markup.heading("boards"),
     ]
-    shown = []
-    for run, step, agent in rows:
-        kl = worded("kl", lineage_kl(agent.profile.lineage))
-        links = [
-            markup.link(f"{name} on {key}", "board", design=key)
-            + f' <span class="soft">{_matches_link(key, agent)}</span>'
-            for key, name in training.boards(agent.spec.version, designs)
-        ]
-        gone = f'<br><span class="soft">withdrawn: {markup.text(agent.withdrawn_reason)}</span>'
-        shown.append(
-            f"<tr>{markup.cell(markup.text(run))}{markup.cell(f'{step:,}', number=True)}"
-            f'<td class="name">{markup.text(agent.full_name)}{gone if agent.withdrawn_at else ""}</td>'
-            f"{markup.cell(markup.text(agent.profile.base or NONE))}"
-            f"{markup.cell(kl, number=True)}"
-            f"{markup.cell('<br>'.join(links) or 'on none yet')}</tr>"
-        )
-    st.html(markup.table(headings, shown))
+    lines = [_checkpoint(run if several else None, step, agent, designs) for run, step, agent in rows]
+    st.html(markup.table(headings, lines))
     _how_to_play([run for run, saved in found.items() if saved], designs)
     saved = [
         {"run": run}
@@ -199,8 +189,24 @@ def _checkpoints(
     download("the checkpoints", saved, "checkpoints")
 
 
-def _matches_link(design: str, agent: Registration) -> str:
-    return markup.link("matches", "matches", design=design, seller=agent.spec.version)
+def _checkpoint(run: str | None, step: int, agent: Registration, designs: list[StoredDesign]) -> str:
+    """Return a checkpoint's row; its run in front, unless that is None."""
+    version = agent.spec.version
+    boards = [
+        markup.link(f"{name} on {key}", "board", design=key)
+        + f' <span class="soft">{markup.link("matches", "matches", design=key, seller=version)}</span>'
+        for key, name in training.boards(version, designs)
+    ]
+    gone = f'<br><span class="soft">withdrawn: {markup.text(agent.withdrawn_reason)}</span>'
+    cells = [
+        *([] if run is None else [markup.cell(markup.text(run))]),
+        f'<td class="name">{markup.text(agent.full_name)}{gone if agent.withdrawn_at else ""}</td>',
+        markup.cell(f"{step:,}", number=True),
+        markup.cell(markup.text(agent.profile.base or NONE)),
+        markup.cell(worded("kl", lineage_kl(agent.profile.lineage)), number=True),
+        markup.cell("<br>".join(boards) or "on none yet"),
+    ]
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _how_to_play(runs: Sequence[str], designs: Sequence[StoredDesign]) -> None:

@@ -74,13 +74,25 @@ def test_runs_together_and_one_under_way(tmp_path, monkeypatch):
     with Store.open(str(path)) as store:
         store.add_training_run("two words", RECIPE | {"seed": 1})
         store.add_training_steps("two words", list(steps(7)))
+        store.add_training_run("begun", {"shuffled_rewards": True})
     monkeypatch.setenv("ARENA_DB", str(path))
-    alone = shown(visit_well(view="runs"))
+    alone = shown(visit_well(view="runs", run="two words"))
     assert "<b>two words</b> · <span>running</span>" in alone
     assert "step 7 of 104" in alone
-    together = visit_well(view="runs", run="all")
-    assert charts(together) == 9 + 2
-    assert "buyers of two words" in shown(together)
+    test = visit_well(view="runs", run="all")
+    together = shown(test)
+    assert charts(test) == 9 + 2, "a run without a step has had no buyers yet"
+    assert "buyers of two words" in together
+    assert f">{RUN}</td>" in together
+    assert "rewards shuffled (a negative control)" in together
+
+
+def test_a_run_says_what_it_learns_from_and_names_itself_once(opened_well):
+    page = shown(opened_well(view="runs"))
+    assert "model runs/bases/tiny (tiny), learning rate 0.0006, beta 0.01" in page
+    assert "against linear, conceder · on bread" in page
+    assert "whether it bargains better, only a board says" in page
+    assert f">{RUN}</td>" not in page, "the table of a single run does not repeat its name"
 
 
 def test_each_buyer_is_a_line_of_one_chart():
