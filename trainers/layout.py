@@ -24,7 +24,7 @@ ON_CPU = 1e9
 
 @dataclass(frozen=True)
 class Layout:
-    """A run on a number of GPUs."""
+    """A run on a kind of machine: over how many GPUs it is spread, and what each process needs."""
 
     recipe: Recipe
     size: Size | None
@@ -41,8 +41,8 @@ class Layout:
         return min((gpu.gb for gpu in self.gpus), default=ASSUMED_GB)
 
     @property
-    def servers(self) -> int:
-        """GPUs of a vLLM server."""
+    def server_gpus(self) -> int:
+        """GPUs of a vLLM server of its own."""
         return self.machine.vllm_tensor_parallel if self.machine.vllm == "server" else 0
 
     @property
@@ -50,7 +50,7 @@ class Layout:
         """GPUs here that can train: a server on this machine takes its own first."""
         host = urlsplit(self.machine.vllm_url or SERVER_URL).hostname
         local = host in ("localhost", "127.0.0.1", "0.0.0.0", "::1")
-        return max(0, len(self.gpus) - (self.servers if local else 0))
+        return max(0, len(self.gpus) - (self.server_gpus if local else 0))
 
     @property
     def fitting(self) -> list[int]:

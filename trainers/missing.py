@@ -4,18 +4,17 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from trainers import memory
-from trainers.grpo import Machine
 from trainers.layout import COUNTS, Layout
 from trainers.on_disk import here, offline
-from trainers.sizes import Size
 
 LIBRARIES = ("torch", "transformers", "trl", "accelerate", "datasets")
 TRAIN = "pip install 'bargaining-arena[train]'"
 VLLM = "pip install 'bargaining-arena[vllm]'"
 
 
-def missing(model: str, size: Size | None, machine: Machine, layout: Layout) -> Iterator[str]:
+def missing(layout: Layout) -> Iterator[str]:
     """Yield what is missing here: libraries, GPUs, memory, and a model that may not be fetched."""
+    model, size, machine = layout.recipe.model, layout.size, layout.machine
     absent = [name for name in LIBRARIES if not installed(name)]
     if absent:
         yield f"{', '.join(absent)} not installed: {TRAIN}"
@@ -26,7 +25,7 @@ def missing(model: str, size: Size | None, machine: Machine, layout: Layout) -> 
         yield f"{name} not installed: pip install {name}, or report to another with --report-to"
     if not machine.cpu:
         yield from _short(layout)
-        yield from _crowded(size, machine, layout.gb)
+        yield from _crowded(layout)
     if not (size and size.made_here) and not here(model) and offline():
         yield (
             f"{model} is not on this machine, and HF_HUB_OFFLINE is set: where there is a network, "
@@ -47,7 +46,7 @@ def _short(layout: Layout) -> Iterator[str]:
             "spread evenly over them, and each must hold its part (--micro-batch 1 needs the least)"
         )
     elif layout.free < layout.needed:
-        beside = f" beside {layout.servers} for the vLLM server" if layout.servers else ""
+        beside = f" beside {layout.server_gpus} for the vLLM server" if layout.server_gpus else ""
         gpus = "GPU" if layout.needed == 1 else "GPUs"
         yield (
             f"{layout.needed} {gpus} of {each} needed to train{beside}, {layout.free or 'none'} found: "
@@ -55,10 +54,11 @@ def _short(layout: Layout) -> Iterator[str]:
         )
 
 
-def _crowded(size: Size | None, machine: Machine, gb: float) -> Iterator[str]:
-    if size is None or machine.vllm != "colocate":
+def _crowded(layout: Layout) -> Iterator[str]:
+    if layout.size is None or layout.machine.vllm != "colocate":
         return
-    least, share = memory.served_gb(size, machine.vllm_tensor_parallel), memory.COLOCATED
+    least = memory.served_gb(layout.size, layout.machine.vllm_tensor_parallel)
+    gb, share = layout.gb, memory.COLOCATED
     if least > share * gb:
         yield (
             f"vLLM needs {least:.0f} GB of each GPU, and beside the trainer it gets {share:.0%} of "

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trainers import launch, work
+from trainers import launch
 from trainers.gpus import Gpu
 from trainers.grpo import Machine
 from trainers.layout import Layout
-from trainers.memory import Memory
 from trainers.missing import missing
 from trainers.on_disk import described
 from trainers.prepare import Prepared
-from trainers.sizes import FREEZE, Size
+from trainers.sizes import FREEZE
+from trainers.work import Work, longest, work_of
 
 
 @dataclass(frozen=True)
@@ -24,34 +24,18 @@ class Plan:
     """A run on a kind of machine."""
 
     prepared: Prepared
-    machine: Machine
-    size: Size | None
-    """None: a model that is not here to be described."""
-    gpus: Sequence[Gpu]
-    """Found here."""
     layout: Layout
-    """Over how many GPUs it is spread."""
-    memory: Memory | None
-    """Of each process that trains; None for a model that is not here to be described."""
-    work: work.Work
+    work: Work
     commands: tuple[tuple[str, ...], ...]
     """To be run, in this order: the server's, where there is one, and the trainer's."""
     missing: tuple[str, ...]
     """What stands in the way of starting here; each says what to do."""
 
-    @property
-    def on_cpu(self) -> bool:
-        """Whether it is trained without a GPU."""
-        return self.machine.cpu
-
-    @property
-    def tokens(self) -> int:
-        """Of the longest dialogue expected; `memory` is for those."""
-        return work.longest(self.prepared.recipe, self.work.talk)
-
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON-ready data; null is what is not known."""
-        size, recipe, flops = self.size, self.prepared.recipe, self.work.flops
+        layout, recipe, flops = self.layout, self.prepared.recipe, self.work.flops
+        size, machine = layout.size, layout.machine
+        need = layout.memory(layout.processes)
         return {
             "model": recipe.model,
             "revision": recipe.revision,
@@ -64,38 +48,29 @@ class Plan:
             "frozen": FREEZE,
             "recipe": {"hash": recipe.hash} | recipe.content(),
             "vllm": {
-                "mode": self.machine.vllm,
-                "url": self.machine.vllm_url,
-                "tensor_parallel": self.machine.vllm_tensor_parallel,
+                "mode": machine.vllm,
+                "url": machine.vllm_url,
+                "tensor_parallel": machine.vllm_tensor_parallel,
             },
-            "micro_batch": self.machine.micro_batch,
-            "device": "cpu" if self.on_cpu else "gpu",
+            "micro_batch": machine.micro_batch,
+            "device": "cpu" if machine.cpu else "gpu",
             "gpus": {
-                "needed": self.layout.needed,
-                "of_gb": None if self.on_cpu else round(self.layout.gb, 1),
-                "for_vllm_server": self.layout.servers,
-                "processes": self.layout.processes,
-                "found": [{"name": gpu.name, "gb": round(gpu.gb, 1)} for gpu in self.gpus],
+                "needed": layout.needed,
+                "of_gb": None if machine.cpu else round(layout.gb, 1),
+                "for_vllm_server": layout.server_gpus,
+                "processes": layout.processes,
+                "found": [{"name": gpu.name, "gb": round(gpu.gb, 1)} for gpu in layout.gpus],
             },
-            "memory_gb_per_process": self.memory and self.memory.to_json(),
+            "memory_gb_per_process": need and need.to_json(),
             "commands": [launch.shown(command) for command in self.commands],
             "dialogues": self.work.dialogues,
             "matches_to_choose": self.work.to_choose,
-            "tokens_per_dialogue": round(self.work.talk.tokens),
-            "longest_dialogue_tokens": self.tokens,
+            "tokens_per_dialogue": round(self.work.lengths.tokens),
+            "longest_dialogue_tokens": layout.tokens,
             "tokens": round(self.work.tokens),
             "seller_tokens": round(self.work.seller_tokens),
             "training_flops": None if math.isnan(flops) else flops,
-            "buyers": [
-                {
-                    "name": bill.name,
-                    "calls": round(bill.calls),
-                    "tokens_in": round(bill.tokens_in),
-                    "tokens_out": round(bill.tokens_out),
-                    "usd": bill.usd,
-                }
-                for bill in self.work.bills
-            ],
+            "buyers": [bill.to_json() for bill in self.work.bills],
             "usd": self.work.usd,
             "settings": self.prepared.ours,
             "warnings": self.prepared.warnings,
@@ -113,7 +88,7 @@ def plan_of(
     """
     recipe = prepared.recipe
     size = prepared.size or described(recipe.model)
-    expected = work.work_of(
+    expected = work_of(
         recipe,
         None if size is None else size.effective_params,
         prepared.domains,
@@ -121,26 +96,21 @@ def plan_of(
         tiny=size is not None and size.made_here,
         vllm=machine.vllm != "off",
     )
-    layout = Layout(recipe, size, machine, gpus, work.longest(recipe, expected.talk))
+    layout = Layout(recipe, size, machine, gpus, longest(recipe, expected.lengths))
     return Plan(
         prepared=prepared,
-        machine=machine,
-        size=size,
-        gpus=gpus,
         layout=layout,
-        memory=layout.memory(layout.processes),
         work=expected,
-        commands=tuple(_commands(prepared, size, machine, layout, options)),
-        missing=tuple(missing(recipe.model, size, machine, layout)),
+        commands=tuple(_commands(layout, options)),
+        missing=tuple(missing(layout)),
     )
 
 
-def _commands(
-    prepared: Prepared, size: Size | None, machine: Machine, layout: Layout, options: Sequence[str]
-) -> Iterator[tuple[str, ...]]:
+def _commands(layout: Layout, options: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    recipe, size, machine = layout.recipe, layout.size, layout.machine
     if machine.vllm == "server":
-        recipe, url = prepared.recipe, machine.vllm_url or launch.SERVER_URL
-        yield tuple(launch.served(recipe.model, layout.servers, url, recipe.context_tokens))
+        url = machine.vllm_url or launch.SERVER_URL
+        yield tuple(launch.served(recipe.model, layout.server_gpus, url, recipe.context_tokens))
     if layout.processes == 1:
         yield ("arena", "train", *options)
     else:

@@ -8,8 +8,10 @@ effective ones, and the part of attention that grows with the square of the leng
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Any, NamedTuple
 
 from agents.language_model.prompt import system_prompt
+from agents.language_model.provider import price_of
 from agents.spec import AgentSpec, Connection
 from arena.play import briefs
 from arena.protocol import MOST_TURNS
@@ -21,8 +23,27 @@ from trainers.choice import matches_to_choose
 from trainers.recipe import Recipe
 
 
+class Assumed(NamedTuple):
+    """What is assumed of dialogues: counted on scripted matches rendered as a model reads them, of the
+    trade and the small domains; a language model's reasoning and prose are guessed."""
+
+    characters: float
+    """To a token of the system prompt, which is known."""
+    heard: float
+    """Tokens that the seller is told on a turn."""
+    answer: float
+    """Tokens that it answers, reasoning included."""
+    turns: float
+    """Of the seller in a dialogue."""
+
+
+FULL = Assumed(characters=4.0, heard=120, answer=170, turns=7)
+BRIEF = Assumed(characters=4.0, heard=25, answer=45, turns=7)
+TINY = Assumed(characters=4.6, heard=25, answer=15, turns=5)
+
+
 @dataclass(frozen=True)
-class Talk:
+class Lengths:
     """How long dialogues are taken to be, in tokens of the seller's tokenizer."""
 
     prompt: float
@@ -51,13 +72,6 @@ class Talk:
         return self.turns * self.prompt + growing * (self.heard + self.answer)
 
 
-FULL = Talk(prompt=4.0, heard=120, answer=170, turns=7)
-BRIEF = Talk(prompt=4.0, heard=25, answer=45, turns=7)
-TINY = Talk(prompt=4.6, heard=25, answer=15, turns=5.0)
-"""Assumed lengths; `prompt` here is characters a token. From scripted matches rendered as a model reads
-them, on the trade and the small domains; a language model's reasoning and prose are guessed."""
-
-
 @dataclass(frozen=True)
 class Bill:
     """What a buyer that is a language model is expected to be asked, and its price."""
@@ -69,12 +83,17 @@ class Bill:
     usd: float | None
     """None where nobody knows the price; 0 where it is served on a machine of one's own."""
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON-ready data, calls and tokens as whole numbers."""
+        counts = {key: round(getattr(self, key)) for key in ("calls", "tokens_in", "tokens_out")}
+        return {"name": self.name, **counts, "usd": self.usd}
+
 
 @dataclass(frozen=True)
 class Work:
     """A whole run's."""
 
-    talk: Talk
+    lengths: Lengths
     dialogues: int
     to_choose: int
     """Matches of the dev split, by which a checkpoint is chosen at the end."""
@@ -101,19 +120,19 @@ def work_of(
     vllm: bool,
 ) -> Work:
     """Return what a run is expected to take; FLOPs are NaN where the model's `params` are not known."""
-    talk = talk_of(recipe, domains, tiny=tiny)
+    lengths = lengths_of(recipe, domains, tiny=tiny)
     dialogues = recipe.steps * recipe.rows_per_step
-    tokens = dialogues * talk.tokens
+    tokens = dialogues * lengths.tokens
     scored = tokens * ((recipe.beta > 0) + vllm)
-    sampled = tokens if vllm else dialogues * talk.read_anew
+    sampled = tokens if vllm else dialogues * lengths.read_anew
     return Work(
-        talk=talk,
+        lengths=lengths,
         dialogues=dialogues,
         to_choose=matches_to_choose(recipe),
         tokens=tokens,
-        seller_tokens=dialogues * talk.sampled,
+        seller_tokens=dialogues * lengths.sampled,
         flops=float("nan") if params is None else training_flops(params, tokens, sampled + scored),
-        bills=tuple(_bills(recipe, talk, pool)),
+        bills=tuple(_bills(recipe, lengths, pool)),
     )
 
 
@@ -123,21 +142,21 @@ def training_flops(params: float, learned: float, read: float) -> float:
     return params * (6 * learned + 2 * read)
 
 
-def talk_of(recipe: Recipe, domains: Mapping[str, Domain], *, tiny: bool) -> Talk:
-    """Return the dialogue expected: the prompt as the run's own domains and wording give it."""
+def lengths_of(recipe: Recipe, domains: Mapping[str, Domain], *, tiny: bool) -> Lengths:
+    """Return the lengths expected: the prompt as the run's own domains and wording give it."""
     assumed = TINY if tiny else BRIEF if recipe.prompt_version.startswith("brief") else FULL
     prompt = fmean(map(len, (_prompt(domain, recipe) for domain in domains.values())))
-    return Talk(
-        prompt=prompt / assumed.prompt,
+    return Lengths(
+        prompt=prompt / assumed.characters,
         heard=assumed.heard,
         answer=min(assumed.answer, recipe.answer_tokens),
         turns=min(assumed.turns, recipe.turns or MOST_TURNS),
     )
 
 
-def longest(recipe: Recipe, talk: Talk) -> int:
+def longest(recipe: Recipe, lengths: Lengths) -> int:
     """Return the tokens of the longest dialogue expected: every turn is taken."""
-    whole = replace(talk, turns=recipe.turns or MOST_TURNS)
+    whole = replace(lengths, turns=recipe.turns or MOST_TURNS)
     return min(round(whole.tokens), recipe.context_tokens)
 
 
@@ -147,22 +166,20 @@ def _prompt(domain: Domain, recipe: Recipe) -> str:
 
 
 def _bills(
-    recipe: Recipe, talk: Talk, pool: Mapping[str, tuple[AgentSpec, Connection]]
+    recipe: Recipe, lengths: Lengths, pool: Mapping[str, tuple[AgentSpec, Connection]]
 ) -> Iterator[Bill]:
     """Yield the language models of the pool: each buyer takes an even share of the dialogues and of the
     matches to choose by, reads the whole conversation on every turn, and answers as the seller is taken
     to."""
     matches = recipe.steps * recipe.rows_per_step + matches_to_choose(recipe)
-    calls = matches / len(recipe.buyers) * talk.turns
-    taken, given = talk.read_anew / talk.turns, talk.answer
+    calls = matches / len(recipe.buyers) * lengths.turns
+    taken, given = lengths.read_anew / lengths.turns, lengths.answer
     for buyer in recipe.buyers:
         spec, connection = pool[buyer.version]
         if spec.kind != "model":
             continue
         usd: float | None = 0.0
         if costs_money(unregistered(buyer.name, spec, connection)):
-            from agents.language_model.provider import price_of
-
             # By the call: some providers ask more for tokens beyond a length.
             one = price_of(spec, connection, round(taken), round(given))
             usd = None if one is None else calls * one

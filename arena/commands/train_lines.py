@@ -3,11 +3,14 @@
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from arena.printable import plain
 from leaderboard.wording import counted, database_option
+from trainers.launch import shown
+from trainers.sizes import FREEZE
 
 if TYPE_CHECKING:
     from trainers.choice import Choice
@@ -23,8 +26,6 @@ WIDTH, HANG = 100, 4
 
 def plan_lines(plan: "Plan", name: str) -> Iterator[str]:
     """Yield a plan, its sections in the order in which one asks."""
-    from trainers.launch import shown
-
     for line in _what(plan, name):
         yield from _folded(line)
     yield "To start it:"
@@ -97,9 +98,7 @@ def _chosen(choice: "Choice", base: str) -> str:
 
 
 def _model(plan: "Plan") -> Iterator[str]:
-    from trainers.sizes import FREEZE
-
-    size, recipe = plan.size, plan.prepared.recipe
+    size, recipe = plan.layout.size, plan.prepared.recipe
     at = f" at {recipe.revision}" if recipe.revision else ""
     if size is None:
         yield f"  model:   {plain(recipe.model)}{at}; not on this machine, so its size is not known"
@@ -113,12 +112,12 @@ def _model(plan: "Plan") -> Iterator[str]:
 
 
 def _machine(plan: "Plan") -> Iterator[str]:
-    layout, machine = plan.layout, plan.machine
-    found = ", ".join(plain(f"{gpu.name} of {gpu.gb:.0f} GB") for gpu in plan.gpus)
+    layout, machine = plan.layout, plan.layout.machine
+    found = ", ".join(plain(f"{gpu.name} of {gpu.gb:.0f} GB") for gpu in layout.gpus)
     if machine.cpu:
         yield f"  machine: this CPU; GPUs found: {found or 'none'}"
     else:
-        server = f" and {layout.servers} for a vLLM server" if layout.servers else ""
+        server = f" and {layout.server_gpus} for a vLLM server" if layout.server_gpus else ""
         yield (
             f"  machine: {counted(layout.needed, 'GPU')} of {layout.gb:.0f} GB needed to train{server}; "
             f"found: {found or 'none'}"
@@ -126,22 +125,22 @@ def _machine(plan: "Plan") -> Iterator[str]:
     processes = "1 process" if layout.processes == 1 else f"{layout.processes} processes"
     micro = counted(machine.micro_batch, "dialogue") if machine.micro_batch else "all its dialogues"
     yield (f"           {processes}, {micro} at a time on each; vLLM {machine.vllm}")
-    if plan.memory is not None:
-        yield f"  memory:  {_parts(plan.memory)} for dialogues of {layout.tokens:,} tokens"
+    need = layout.memory(layout.processes)
+    if need is not None:
+        yield f"  memory:  {_parts(need)} for dialogues of {layout.tokens:,} tokens"
 
 
 def _parts(memory: "Memory") -> str:
-    parts = memory.to_json()
-    total = parts.pop("total")
-    each = ", ".join(f"{part} {gb:.3g}" for part, gb in parts.items() if gb)
-    return f"{total:.3g} GB a process: {each}"
+    unit, per_gb = ("GB", 1) if memory.total >= 1 else ("MB", 1000)
+    each = ", ".join(f"{part} {gb * per_gb:.3g}" for part, gb in asdict(memory).items() if gb)
+    return f"{memory.total * per_gb:.3g} {unit} a process: {each}"
 
 
 def _work(work: "Work", steps: int) -> Iterator[str]:
     flops = "FLOPs not known" if math.isnan(work.flops) else f"{work.flops:.2g} training FLOPs"
     yield (
         f"  work:    {counted(work.dialogues, 'dialogue')} in {counted(steps, 'step')}, about "
-        f"{work.talk.tokens:,.0f} tokens each: {amount(work.tokens)} tokens, of them the seller's "
+        f"{work.lengths.tokens:,.0f} tokens each: {amount(work.tokens)} tokens, of them the seller's "
         f"{amount(work.seller_tokens)}; {flops}"
     )
     yield (

@@ -76,7 +76,7 @@ def _launch(request: Request) -> None:
 
 def _see_one_gpu(plan: "Plan") -> None:
     """Let a single process see no second GPU, which it would spread a batch over."""
-    if not plan.machine.cpu and len(plan.gpus) > 1:
+    if not plan.layout.machine.cpu and len(plan.layout.gpus) > 1:
         seen = os.environ.get("CUDA_VISIBLE_DEVICES", "0")
         os.environ["CUDA_VISIBLE_DEVICES"] = seen.split(",")[0]
 
@@ -95,7 +95,7 @@ def _trained(request: Request, store: "Store") -> "Finished":
         with stages() as stage:
             return train(
                 plan.prepared,
-                plan.machine,
+                plan.layout.machine,
                 request.folder,
                 store,
                 name=request.name,

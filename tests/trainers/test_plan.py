@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.spec import AgentSpec, Connection
+from arena.commands.train_lines import plan_lines
 from arena.errors import UserError
 from arena.store import Store
 from trainers import launch, work
@@ -109,7 +110,7 @@ def test_gpus_needed(store: Store, size: str, gpu: Gpu, needed: int) -> None:
     80, beside a server: as worked out before this was written."""
     found = plan(store, size, [gpu])
     assert found.layout.needed == needed
-    assert found.layout.servers == (4 if size == "31b" else 0)
+    assert found.layout.server_gpus == (4 if size == "31b" else 0)
     assert any(f"{needed} GPUs of {gpu.gb:.0f} GB needed" in sentence for sentence in found.missing)
     enough = plan(store, size, [gpu] * (needed + 4))
     assert not [sentence for sentence in enough.missing if "GPU" in sentence]
@@ -240,7 +241,7 @@ def test_work(store: Store) -> None:
     asked = prepared(store, "4.5b", steps=10, group_size=4, groups_per_step=2)
     found = plan_of(asked, machine("4.5b"), []).work
     assert found.dialogues == 80
-    assert found.tokens == pytest.approx(80 * found.talk.tokens)
+    assert found.tokens == pytest.approx(80 * found.lengths.tokens)
     assert found.seller_tokens < found.tokens
     # With vLLM each token is learned from, sampled or prefilled once, scored by reference and trainer.
     assert found.flops == pytest.approx(4.5e9 * found.tokens * (6 + 2 + 2 + 2))
@@ -249,25 +250,25 @@ def test_work(store: Store) -> None:
 
 
 def test_dialogues_that_are_read_anew_on_every_turn() -> None:
-    talk = work.Talk(prompt=100, heard=10, answer=5, turns=3)
-    assert talk.tokens == 145
-    assert talk.sampled == 15
-    assert talk.read_anew == 115 + 130 + 145
-    assert work.Talk(prompt=100, heard=10, answer=5, turns=1).read_anew == 115
+    lengths = work.Lengths(prompt=100, heard=10, answer=5, turns=3)
+    assert lengths.tokens == 145
+    assert lengths.sampled == 15
+    assert lengths.read_anew == 115 + 130 + 145
+    assert work.Lengths(prompt=100, heard=10, answer=5, turns=1).read_anew == 115
 
 
 def test_lengths_follow_the_recipe(store: Store) -> None:
     full = prepared(store, "4.5b")
-    talk = work.talk_of(full.recipe, full.domains, tiny=False)
-    assert 500 < talk.prompt < 1500
+    lengths = work.lengths_of(full.recipe, full.domains, tiny=False)
+    assert 500 < lengths.prompt < 1500
     two = prepared(store, "4.5b", turns=2, answer_tokens=20)
-    short = work.talk_of(two.recipe, two.domains, tiny=False)
+    short = work.lengths_of(two.recipe, two.domains, tiny=False)
     assert (short.turns, short.answer) == (2, 20)
     assert work.longest(two.recipe, short) == round(short.tokens)
     cut = prepared(store, "4.5b", context_tokens=900)
-    assert work.longest(cut.recipe, talk) == 900
+    assert work.longest(cut.recipe, lengths) == 900
     brief = prepared(store, "4.5b", prompt="brief1")
-    assert work.talk_of(brief.recipe, brief.domains, tiny=False).tokens < talk.tokens
+    assert work.lengths_of(brief.recipe, brief.domains, tiny=False).tokens < lengths.tokens
 
 
 def with_buyer(base: Prepared, spec: AgentSpec, connection: Connection) -> Prepared:
@@ -333,10 +334,16 @@ def test_json_says_all(store: Store, size: str) -> None:
         assert said[key] is not None
 
 
+def test_memory_is_printed_in_a_unit_that_shows_it(store: Store) -> None:
+    small, large = (" ".join(plan_lines(plan(store, size, []), "x")) for size in ("tiny", "4.5b"))
+    assert "MB a process: weights 0.91, gradients 0.91, optimiser 1.82" in small
+    assert "GB a process: weights 4, gradients 3.73, optimiser 7.46" in large
+
+
 def test_a_model_that_is_not_here_is_unknown(store: Store) -> None:
     asked = prepare({"model": "someone/unknown", "dry_run": True}, store)
     found = plan_of(asked, Machine(cpu=True), [])
-    assert found.memory is None
+    assert found.layout.memory(1) is None
     assert math.isnan(found.work.flops)
     said = found.to_json()
     assert said["training_flops"] is None
