@@ -23,7 +23,7 @@ def audit(
     scenarios: Annotated[int, typer.Option(min=1, help="Dev scenarios of each domain.")] = 64,
     domains: Annotated[
         str | None,
-        typer.Option(help="Domain names or .yaml files, separated by commas. [default: all nine]"),
+        typer.Option(help="Domains, suites or .yaml files, separated by commas. [default: trade]"),
     ] = None,
     buyers: Annotated[
         str | None,
@@ -61,12 +61,12 @@ def audit(
 
 
 def _domains(names: str | None) -> "list[Domain]":
-    from scenarios.catalogue import bundled, find
+    from scenarios.catalogue import bundled, named
 
     if names is None:
         return list(bundled().values())
     try:
-        found = {name: find(name) for name in split_names(names) or ()}
+        found = {domain.version: domain for name in split_names(names) or () for domain in named(name)}
     except ValueError as error:
         raise UserError(str(error)) from error
     if not found:

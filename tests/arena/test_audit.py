@@ -108,6 +108,12 @@ def test_command() -> None:
     assert re.search(r"accept_first .*[^t] exploitable", text)
 
 
+def test_a_suites_name_stands_for_its_domains() -> None:
+    arguments = ("--domains", "small,bread", "--scenarios", "1", "--buyers", "linear", "--json")
+    (one,) = json.loads(run(*arguments))
+    assert one["scenarios"] == len(bundled("small"))
+
+
 def test_an_audit_is_kept_where_there_is_a_database(tmp_path: Path) -> None:
     arguments = (
         "--domains",
