@@ -198,9 +198,10 @@ def _checkpoint(run: str | None, step: int, agent: Registration, designs: list[S
         for key, name in training.boards(version, designs)
     ]
     gone = f'<br><span class="soft">withdrawn: {markup.text(agent.withdrawn_reason)}</span>'
+    name = markup.text(agent.full_name).replace("@", "@<wbr>")
     cells = [
         *([] if run is None else [markup.cell(markup.text(run))]),
-        f'<td class="name">{markup.text(agent.full_name)}{gone if agent.withdrawn_at else ""}</td>',
+        f'<td class="name">{name}{gone if agent.withdrawn_at else ""}</td>',
         markup.cell(f"{step:,}", number=True),
         markup.cell(markup.text(agent.profile.base or NONE)),
         markup.cell(worded("kl", lineage_kl(agent.profile.lineage)), number=True),

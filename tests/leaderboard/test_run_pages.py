@@ -51,7 +51,7 @@ def test_a_run_that_stopped_says_why(opened_well):
 def test_checkpoints_have_their_kl_and_the_command_that_evaluates_them(opened_well, path):
     page = shown(opened_well(view="runs"))
     for step, spec in SAVED.items():
-        assert f"{RUN}-{step}@{spec.version}" in page
+        assert f"{RUN}-{step}@<wbr>{spec.version}" in page
         assert f"{step / 400:.3f}" in page
     assert f"arena evaluate {RUN} --design DESIGN --db {path}" in page
 
