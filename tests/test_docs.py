@@ -2,9 +2,11 @@
 
 Blocks fenced as ``sh`` are run as they stand: a line that only calls `arena` in this process, and what
 needs a shell in one. Commands that install, start a server or take long are named below and checked in
-another way. Everything else in the docs is fenced as ``text`` or ``yaml``.
+another way: a training by its plan, what follows it on a run with scripted stand-ins for checkpoints.
+Everything else in the docs is fenced as ``text`` or ``yaml``.
 """
 
+import json
 import os
 import re
 import shlex
@@ -17,12 +19,14 @@ import pytest
 from typer.testing import CliRunner
 
 from arena.cli import app
+from tests.leaderboard.saved import store_run
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```(?:yaml|python) title=(\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"^(make |git |arena leaderboard|python3? -m venv|pip install)")
+TRAINING = re.compile(r"^arena train (?!.*--dry-run)")
 
 
 SHELL = re.compile(r"[|<>$`;&*]")
@@ -56,11 +60,25 @@ def test_commands_run(page: Path, here: Path) -> None:
     for command in commands(page):
         if NOT_RUN.match(command):
             continue
-        if command.startswith("arena ") and not SHELL.search(command):
-            called = CliRunner().invoke(app, shlex.split(command, comments=True)[1:])
-            assert called.exit_code == 0, f"{command}\n{called.output[-4000:]}\n{called.exception}"
+        if TRAINING.match(command):
+            trained(command, here / "arena.db")
+        elif command.startswith("arena ") and not SHELL.search(command):
+            in_this_process(command)
         else:
             in_a_shell(command)
+
+
+def in_this_process(command: str, *more: str) -> str:
+    """Run a command of `arena` and return what it prints."""
+    called = CliRunner().invoke(app, [*shlex.split(command, comments=True)[1:], *more])
+    assert called.exit_code == 0, f"{command}\n{called.output[-4000:]}\n{called.exception}"
+    return called.stdout
+
+
+def trained(command: str, db: Path) -> None:
+    """Make the plan of a training, and store a run of its name as if it had been trained."""
+    plan = json.loads(in_this_process(command, "--dry-run", "--json"))
+    store_run(db, name=plan["run"])
 
 
 def in_a_shell(command: str) -> None:

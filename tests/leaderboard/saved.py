@@ -64,25 +64,28 @@ def steps(last: int = 60) -> Iterator[tuple[int, dict[str, float]]]:
         )
 
 
-def store_run(path: Path, status: str | None = "done", why: str = "", **changed: object) -> None:
+def store_run(
+    path: Path, status: str | None = "done", why: str = "", *, name: str = RUN, **changed: object
+) -> None:
     """Store the run with its base and checkpoints; `status` None leaves it under way."""
     with Store.open(str(path)) as store:
-        store.add_training_run(RUN, RECIPE | changed)
-        store.add_training_steps(RUN, list(steps()))
+        store.add_training_run(name, RECIPE | changed)
+        store.add_training_steps(name, list(steps()))
         entries = [Registration(BASE, build_spec("linear", floor=0.4), "seller", *known(None))]
         entries += [
-            Registration(f"{RUN}-{step}", spec, "seller", *known(step)) for step, spec in SAVED.items()
+            Registration(f"{name}-{step}", spec, "seller", *known(step, name))
+            for step, spec in SAVED.items()
         ]
         store.add_registrations(entries)
         if status is not None:
-            store.end_training_run(RUN, status, why)
+            store.end_training_run(name, status, why)
 
 
-def known(step: int | None) -> tuple[Profile, Connection, str]:
+def known(step: int | None, run: str = RUN) -> tuple[Profile, Connection, str]:
     """Return what is known of the base, or of what was saved at a step."""
     lineage = {}
     if step is not None:
         met = {"buyers": ["linear"], "domains": ["bread", "chairs"]}
-        lineage = {"run": RUN, "step": step, "kl": step / 400} | met
+        lineage = {"run": run, "step": step, "kl": step / 400} | met
     base = None if step is None else BASE
     return Profile(family="gemma", base=base, lineage=lineage), Connection(), utc_now()
