@@ -15,19 +15,20 @@ from agents.local.weights import architecture, weights_hash
 from agents.scripted import spec_of
 from agents.spec import Connection
 from scenarios.canonical import digest
-from trainers import on_disk
+from trainers import loading, on_disk
 from trainers.cells import Cells
 from trainers.pool import DEFAULT_BUYERS
 from trainers.prepare import Prepared
 from trainers.recipe import Recipe, TrainingBuyer
 from trainers.sizes import Size
+from trainers.warm_start import warm_start
 
 if TYPE_CHECKING:
     from trainers.callbacks import Progress, Stage
 
 LESSON = ("domains", "scenarios", "vary_buyers", "turns", "message_limit", "prompt_version")
 """Fields of a run's recipe that its base of size `tiny` was taught by, beside the buyers."""
-MAKERS = ("trainers.tiny", "trainers.warm_start")
+MAKERS = ("trainers.tiny", "trainers.warm_start", "trainers.cells", "agents.local.tokens")
 """Modules whose source decides what is made."""
 
 
@@ -44,6 +45,7 @@ class Base:
     architecture: str
     """E-series or conventional, else what the configuration calls it."""
     family: str
+    """Of models, such as gemma; what its profile says."""
     params: float | None
     """Effective parameters: those that a token is multiplied with; None where nothing tells."""
 
@@ -58,9 +60,7 @@ def located(prepared: Prepared, bases: Path, progress: "Progress", stage: "Stage
 
 def described(model: str, revision: str | None, size: Size | None) -> Base:
     """Return what is known of `model`, a folder or an id whose weights lie on this machine."""
-    from trainers.loading import located as folder_of
-
-    folder = folder_of(model, revision)
+    folder = loading.located(model, revision)
     kind = architecture(folder)
     found = size if size is not None and not size.made_here else on_disk.described(str(folder))
     return Base(
@@ -82,11 +82,10 @@ def made(
 ) -> Path:
     """Return the folder of the warm-started base of a tiny size, made if it is not there yet.
 
-    Its name holds a hash of all that decides it: the lesson, and the source that teaches it. So runs
-    that differ in learning rate, seed or length share a base. A folder is never half made.
+    Its name holds a hash of what this project decides of it: the lesson, and the source that teaches it;
+    not of its libraries. So runs that differ in learning rate, seed or length share a base. A folder is
+    never half made.
     """
-    from trainers.warm_start import warm_start
-
     lesson, cells = _lesson(prepared, size)
     key = digest([lesson.content(), size.architecture, *map(_source, MAKERS)], 8)
     folder = bases / f"{size.name}-{key}"

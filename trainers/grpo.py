@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, Literal
 
 from agents.local.tokens import ChatTokens
+from trainers import memory
 from trainers.adapter import generator
 from trainers.cells import Cells
 from trainers.metrics import logged, step_metrics
@@ -115,6 +116,7 @@ def settings(recipe: Recipe, machine: Machine, folder: Path) -> Any:
             "vllm_mode": machine.vllm,
             "vllm_server_base_url": machine.vllm_url,
             "vllm_tensor_parallel_size": machine.vllm_tensor_parallel,
+            "vllm_gpu_memory_utilization": memory.COLOCATED,
             "vllm_importance_sampling_mode": "token_truncate",
         }
     return GRPOConfig(

@@ -17,7 +17,7 @@ LOGIT = 16
 """Bytes for each logit of a backward pass: bf16 and fp32 values, their soft-capped copy, gradients. An
 estimate of this project's, and with a vocabulary of 262,144 the largest part of a small model's."""
 COLOCATED = 0.3
-"""Share of each GPU that a colocated vLLM takes: TRL's default."""
+"""Share of each GPU that a colocated vLLM takes, as TRL would have it too."""
 CACHE_GB = 4.0
 """The least that vLLM is left for keys and values beside its weights; an estimate of this project's."""
 USABLE = 0.95

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from agents.build import UnplayableError, build, refusal
+from agents.language_model.provider import library
 from agents.scripted import PANEL_BUYERS, STRATEGIES, spec_of
 from arena.design import Design
 from arena.errors import UserError
@@ -66,8 +67,6 @@ def missing_key(agent: Registration) -> str | None:
         return None if os.environ.get(named) else named
     if agent.connection.api_base is not None:
         return None
-    from agents.language_model.provider import library
-
     missing = library().validate_environment(agent.spec.model)["missing_keys"]
     keys = [name for name in missing if name.endswith("_API_KEY")]
     return " or ".join(keys) if keys and len(keys) == len(missing) else None

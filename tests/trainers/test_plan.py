@@ -17,7 +17,7 @@ from arena.errors import UserError
 from arena.store import Store
 from trainers import launch, work
 from trainers.gpus import Gpu
-from trainers.grpo import Machine
+from trainers.grpo import Machine, settings
 from trainers.layout import Layout, on_cpu
 from trainers.memory import memory_of, served_gb
 from trainers.plan import Plan, plan_of
@@ -133,6 +133,16 @@ def test_colocated_vllm_that_does_not_fit_is_said(store: Store) -> None:
     crowded = machine("31b", vllm="colocate", vllm_tensor_parallel=1)
     found = plan_of(prepared(store, "31b"), crowded, [H100] * 16)
     assert any("--vllm server URL" in sentence for sentence in found.missing)
+
+
+def test_a_colocated_vllm_takes_what_the_plan_counts(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("trl")
+    monkeypatch.setattr("trainers.memory.COLOCATED", 0.4)
+    recipe = prepared(store, "tiny").recipe
+    args = settings(recipe, Machine(cpu=True, vllm="colocate"), tmp_path)
+    assert args.vllm_gpu_memory_utilization == 0.4
 
 
 def test_a_server_elsewhere_takes_no_gpu_here(store: Store) -> None:

@@ -13,6 +13,7 @@ from agents.scripted import spec_of
 from agents.spec import Connection, Profile
 from arena.store import Registration, Store, StoreError
 from tests.trainers.small_run import OWN, SHAPE, prepared_for, recipe_for
+from trainers import bases
 from trainers.bases import Base, made
 from trainers.registration import base_agent, register
 from trainers.sizes import SIZES
@@ -121,11 +122,9 @@ def test_a_withdrawn_agent_stays_withdrawn(store: Store) -> None:
 def test_a_tiny_base_is_made_once_and_shared(
     family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import trainers.warm_start
-
     shape = SHAPE | OWN[family]
-    short = partial(trainers.warm_start.warm_start, matches=12, steps=2, batch=4, shape=shape)
-    monkeypatch.setattr(trainers.warm_start, "warm_start", short)
+    short = partial(bases.warm_start, matches=12, steps=2, batch=4, shape=shape)
+    monkeypatch.setattr(bases, "warm_start", short)
     size = SIZES["tiny" if family == "E-series" else "tiny-conventional"]
     prepared = prepared_for(recipe_for(size.name))
     heard: list[str] = []
@@ -136,10 +135,31 @@ def test_a_tiny_base_is_made_once_and_shared(
     def failing(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trainers.warm_start, "warm_start", failing)
+    monkeypatch.setattr(bases, "warm_start", failing)
     alike = prepared_for(recipe_for(size.name, learning_rate=1e-4, seed=7, steps=9, save_steps=3))
     assert made(alike, size, tmp_path, heard.append) == folder
     other = prepared_for(recipe_for(size.name, turns=3))
     with pytest.raises(KeyboardInterrupt):
         made(other, size, tmp_path, heard.append)
     assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize(
+    "module", ["trainers.tiny", "trainers.warm_start", "trainers.cells", "agents.local.tokens"]
+)
+def test_a_base_is_made_anew_when_what_makes_it_changed(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bases, "warm_start", failing)
+    heard: list[str] = []
+    source = bases._source
+    for changed in ("", module):
+        monkeypatch.setattr(
+            bases, "_source", lambda m, changed=changed: source(m) + changed * (m == changed)
+        )
+        with pytest.raises(KeyboardInterrupt):
+            made(prepared_for(recipe_for("tiny")), SIZES["tiny"], tmp_path, heard.append)
+    assert len(set(heard)) == 2
