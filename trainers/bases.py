@@ -9,9 +9,8 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
 
-from agents.local.weights import architecture, weights_hash
+from agents.local.weights import model_type, weights_hash
 from agents.scripted import spec_of
 from agents.spec import Connection
 from scenarios.canonical import digest
@@ -21,10 +20,8 @@ from trainers.pool import DEFAULT_BUYERS
 from trainers.prepare import Prepared
 from trainers.recipe import Recipe, TrainingBuyer
 from trainers.sizes import Size
+from trainers.telling import Stage, Tell, silent
 from trainers.warm_start import warm_start
-
-if TYPE_CHECKING:
-    from trainers.callbacks import Progress, Stage
 
 LESSON = ("domains", "scenarios", "vary_buyers", "turns", "message_limit", "prompt_version")
 """Fields of a run's recipe that its base of size `tiny` was taught by, beside the buyers."""
@@ -50,7 +47,7 @@ class Base:
     """Effective parameters: those that a token is multiplied with; None where nothing tells."""
 
 
-def located(prepared: Prepared, bases: Path, progress: "Progress", stage: "Stage") -> str:
+def located(prepared: Prepared, bases: Path, progress: Tell, stage: Stage) -> str:
     """Return the folder or Hugging Face id to load. A base of size `tiny` is made if it is missing."""
     size = prepared.size
     if size is None or not size.made_here:
@@ -58,14 +55,14 @@ def located(prepared: Prepared, bases: Path, progress: "Progress", stage: "Stage
     return str(made(prepared, size, bases, progress, stage).resolve())
 
 
-def described(model: str, revision: str | None, size: Size | None) -> Base:
+def described(model: str, size: Size | None) -> Base:
     """Return what is known of `model`, a folder or an id whose weights lie on this machine."""
-    folder = loading.located(model, revision)
-    kind = architecture(folder)
+    folder = loading.located(model)
+    kind = model_type(folder)
     found = size if size is not None and not size.made_here else on_disk.described(str(folder))
     return Base(
         name=Path(model).name,
-        weights=model if revision is None and not Path(model).is_dir() else str(folder),
+        weights=str(folder) if Path(model).is_dir() else model,
         revision=weights_hash(folder),
         architecture=found.architecture if found else kind,
         family=kind.split("_")[0].rstrip("0123456789"),
@@ -77,8 +74,8 @@ def made(
     prepared: Prepared,
     size: Size,
     bases: Path,
-    progress: "Progress",
-    stage: "Stage" = lambda what, done, total: None,
+    progress: Tell,
+    stage: Stage = silent,
 ) -> Path:
     """Return the folder of the warm-started base of a tiny size, made if it is not there yet.
 

@@ -12,11 +12,8 @@ from transformers import TrainerCallback
 
 from arena.store import Store, StoreError
 from trainers.checkpoints import mark, prune
+from trainers.telling import Stage, Tell
 
-Progress = Callable[[str], None]
-"""Told of a run in lines for people."""
-Stage = Callable[[str, int, int], None]
-"""Told of what takes long: its name, how much of it is done, and of how much."""
 RENAMED = {"step_time": "seconds"}
 DROPPED = ("epoch", "frac_reward_zero_std", "rewards/score/mean", "rewards/score/std")
 """What TRL logs twice, or what means nothing here."""
@@ -29,7 +26,7 @@ class Recorder(TrainerCallback):
     A record that cannot be written for a while costs nothing: what it lacks comes with a later step.
     """
 
-    def __init__(self, run: str, store: Store, progress: Progress) -> None:
+    def __init__(self, run: str, store: Store, progress: Tell) -> None:
         self._run, self._store, self._progress = run, store, progress
         self._waiting: list[tuple[int, Mapping[str, float]]] = []
 
@@ -83,7 +80,7 @@ class Steps(TrainerCallback):
 class Saver(TrainerCallback):
     """Marks a checkpoint as complete once every process has written its part, and has it registered."""
 
-    def __init__(self, folder: Path, register: Callable[[], object], progress: Progress) -> None:
+    def __init__(self, folder: Path, register: Callable[[], object], progress: Tell) -> None:
         self._folder, self._register, self._progress = folder, register, progress
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -107,7 +104,7 @@ class Saver(TrainerCallback):
 class Interruption(TrainerCallback):
     """Saves and ends a run at the end of a step, after Ctrl-C or SIGTERM in any of its processes."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Tell) -> None:
         self._progress = progress
         self.asked = False
 
@@ -121,7 +118,8 @@ class Interruption(TrainerCallback):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take signals as a wish to stop for a while; the second one ends the run at once."""
+        """Take signals as a wish to stop for a while; the second one ends the run at once, by a
+        KeyboardInterrupt."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -129,8 +127,8 @@ class Interruption(TrainerCallback):
 
         def heard(number: int, frame: Any) -> None:
             self.asked = True
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            for either in before:
+                signal.signal(either, signal.default_int_handler)
             with suppress(RuntimeError):  # the signal may have come in the middle of a line
                 self._progress("stopping after this step, which is saved; once more to stop at once")
 

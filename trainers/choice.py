@@ -7,7 +7,7 @@ chosen one's score here is no result: it is the best of several.
 
 import asyncio
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 from random import Random
@@ -27,6 +27,7 @@ from scenarios.scenario import Role, Split
 from trainers.cells import TrainingCell
 from trainers.prepare import Prepared
 from trainers.recipe import Recipe
+from trainers.telling import Tell, silent
 
 MATCHES = 64
 """Played by each seller; this project's choice."""
@@ -56,9 +57,7 @@ class Choice:
         return {"best": self.best, "split": Split.DEV, "matches": MATCHES, "scores": scores}
 
 
-def chosen(
-    sellers: Sequence[Registration], prepared: Prepared, tell: Callable[[str], None] = lambda line: None
-) -> Choice:
+def chosen(sellers: Sequence[Registration], prepared: Prepared, tell: Tell = silent) -> Choice:
     """Return who of a run's base and checkpoints does best on the dev split, against the run's buyers.
 
     Of equals the first: with the base first, a checkpoint has to be better than it. `tell` is told of
@@ -101,7 +100,7 @@ def dev_scores(
     sellers: Sequence[Registration],
     cells: Sequence[TrainingCell],
     recipe: Recipe,
-    tell: Callable[[str], None] = lambda line: None,
+    tell: Tell = silent,
 ) -> dict[str, DevScore]:
     """Return each seller's score by its name; all play the same cells with the same random streams.
 

@@ -4,7 +4,7 @@ The limits are this project's choice. A run that is stopped for its policy is sa
 be looked at; one whose loss or gradient is no longer finite is not, since its weights are spoilt.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from transformers import TrainerCallback
 
 from trainers.rollout import Episode
+from trainers.telling import Tell, silent
 
 Metrics = Mapping[str, float | None]
 """Of one step, as TRL logs them; None or NaN: the step had no such value."""
@@ -70,7 +71,7 @@ class CollapseStop(TrainerCallback):
     have stopped. All processes read the same numbers, and so decide alike.
     """
 
-    def __init__(self, tell: Callable[[str], None] = lambda line: None, limits: Limits = LIMITS) -> None:
+    def __init__(self, tell: Tell = silent, limits: Limits = LIMITS) -> None:
         """`tell` is told of steps in which every match was void."""
         self._tell, self._limits = tell, limits
         self._detail = ""

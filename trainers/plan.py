@@ -38,7 +38,6 @@ class Plan:
         need = layout.memory(layout.processes)
         return {
             "model": recipe.model,
-            "revision": recipe.revision,
             "size": recipe.size,
             "model_class": size and size.model_class,
             "architecture": size and size.architecture,

@@ -45,8 +45,6 @@ class Recipe(BaseModel):
 
     model: str
     """A Hugging Face id, or the folder of a checkpoint."""
-    revision: str | None = None
-    """The base's revision or weights hash."""
     size: str | None = None
     """A name in :data:`trainers.sizes.SIZES`, where it was chosen by size."""
     learning_rate: float = Field(STUDY["learning_rate"], gt=0)
@@ -78,7 +76,7 @@ class Recipe(BaseModel):
     turn_timeout: float = Field(120.0, gt=0)
     """Seconds in which a buyer must answer, or its match is void."""
     shuffled_rewards: bool = False
-    """A negative control: rewards are dealt out at random within a step, so nothing can be learned."""
+    """A negative control: rewards are dealt out at random within a group, so nothing can be learned."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -6,40 +6,37 @@ are then the very same; on a GPU kernels that add in another order make them equ
 """
 
 import errno
-import os
 import shutil
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arena.errors import UserError
-from arena.store import Store, StoreError
+from arena.store import RunStatus, Store, StoreError
 from trainers.bases import Base, described, located
 from trainers.cells import Cells
 from trainers.checkpoints import clear, last_step, newest, saved
 from trainers.grpo import Machine, settings, trainer_of
 from trainers.prepare import Prepared
+from trainers.ranks import leads
 from trainers.registration import base_agent, checkpoint_agent, register
-from trainers.run_folder import begin, keep, kept_base, locked, resume_command
-
-if TYPE_CHECKING:
-    from trainers.callbacks import Progress, Stage
+from trainers.run_folder import RECIPE, begin, check, check_name, keep, kept_base, locked, resume_command
+from trainers.telling import Stage, Tell, silent
 
 BASES = "bases"
 """Beside the folders of runs."""
-DONE, STOPPED, INTERRUPTED, FAILED = "done", "stopped", "interrupted", "failed"
 
 
 @dataclass(frozen=True)
 class Finished:
     """How a run ended."""
 
-    status: str
-    """One word, which the record keeps."""
+    status: RunStatus
     why: str
     """Why it ended early; empty where there is nothing to say."""
-    next: str
+    advice: str
     """How it stands and how to go on; empty for a run that is done."""
     step: int
     """The last one that was saved."""
@@ -49,67 +46,63 @@ class Finished:
     """The name of the base's agent."""
 
 
-def train(
-    prepared: Prepared,
-    machine: Machine,
-    folder: Path,
-    store: Store,
-    *,
-    name: str,
-    resume: bool,
-    progress: "Progress",
-    stage: "Stage" = lambda what, done, total: None,
-) -> Finished:
-    """Train `prepared` in `folder`, the run's own; bases that are made lie beside it.
+def train(run: "Run", *, resume: bool, command: Mapping[str, Any] | None = None) -> Finished:
+    """Train from the first step, or with `resume` from where the run was.
 
-    All processes of a run call this; the first alone writes to `folder` and `store` and tells
-    `progress` and `stage`. Raises UserError, with what to do, where the run cannot begin or go on, or
-    the disk is full; an error of any other kind is passed on. What fails on the way is recorded as
-    failed.
+    All processes of a run call this; the first alone writes to the run's folder and store and tells of
+    it. `command`: JSON-ready options that are kept in the folder, for :func:`run_folder.kept_command`.
+    Raises UserError, with what to do, where the run cannot begin or go on, or the disk is full; an error
+    of any other kind is passed on. What fails on the way is recorded as failed, KeyboardInterrupt as an
+    interruption.
     """
-    leads = int(os.environ.get("RANK", "0")) == 0
-    if leads:
-        begin(prepared, folder, store, name, resume)
-    if not leads:
-        progress, stage = _silent, _silent
-    run = _Run(prepared, machine, folder, store, name, progress, stage, leads)
-    with locked(folder) if leads else nullcontext():
+    if not leads():
+        with _explained(run):
+            return replace(run, progress=silent, stage=silent).trained()
+    recipe, folder, store = run.prepared.recipe, run.folder, run.store
+    check_name(run.name)
+    check(recipe, folder, store, resume=resume)
+    with locked(folder):
+        store.add_training_run(run.name, recipe.content())
         try:
-            finished = run.trained()
+            with _explained(run):
+                if not resume:
+                    begin(run.prepared, folder, command or {})
+                finished = run.trained()
         except BaseException as error:
-            half = clear(folder) if leads else []
-            full = _unwritable(error, half)
-            why = _no_room(folder, half, error) if full else _words(error)
-            if leads:
-                with suppress(StoreError):  # the record may be on the same full disk
-                    interrupted = isinstance(error, KeyboardInterrupt)
-                    store.end_training_run(name, INTERRUPTED if interrupted else FAILED, why)
-            if full:
-                raise UserError(f"{why}. {_to_go_on(folder)}") from error
+            interrupted = isinstance(error, KeyboardInterrupt)
+            status = RunStatus.INTERRUPTED if interrupted else RunStatus.FAILED
+            with suppress(StoreError):  # the record may be on the same full disk
+                store.end_training_run(run.name, status, _words(error))
             raise
-        if leads:
-            store.end_training_run(name, finished.status, finished.why)
+        store.end_training_run(run.name, finished.status, finished.why)
     return finished
 
 
 @dataclass(frozen=True)
-class _Run:
+class Run:
+    """One training run: what it trains, where, and who is told."""
+
     prepared: Prepared
     machine: Machine
-    folder: Path
-    store: Store
+    out: Path
+    """Where runs lie, a folder each, and the bases that are made for them."""
     name: str
-    progress: "Progress"
-    stage: "Stage"
-    leads: bool
+    store: Store
+    progress: Tell = silent
+    stage: Stage = silent
+
+    @property
+    def folder(self) -> Path:
+        """The run's own."""
+        return self.out / self.name
 
     def trained(self) -> Finished:
-        """Train to the end, or to where it stops."""
+        """Train to the end, or to where it stops; :func:`train` keeps the record of it."""
         from accelerate import PartialState
 
         from trainers.loading import load
 
-        if self.leads and (broken := clear(self.folder)):
+        if leads() and (broken := clear(self.folder)):
             self.progress(f"passing over what was left half-written: step {', '.join(map(str, broken))}")
         PartialState(cpu=self.machine.cpu).wait_for_everyone()
         recipe = self.prepared.recipe
@@ -118,21 +111,20 @@ class _Run:
         if before is not None and Path(before.weights).is_dir():
             model = before.weights
         else:
-            model = located(self.prepared, self.folder.parent / BASES, self.progress, self.stage)
-        loaded, tokenizer = load(model, recipe.revision)
-        base = described(model, recipe.revision, self.prepared.size)
-        if self.leads:
+            model = located(self.prepared, self.out / BASES, self.progress, self.stage)
+        loaded, tokenizer = load(model)
+        base = described(model, self.prepared.size)
+        if leads():
             keep(base, self.folder)
         self._register(base)
-        status, why, then = DONE, "", ""
+        status, why, advice = RunStatus.DONE, "", ""
         if last_step(self.folder) < recipe.steps:
-            status, why, then = self._steps(args, loaded, tokenizer, base)
+            status, why, advice = self._steps(args, loaded, tokenizer, base)
         anchor = self._register(base)
-        found = saved(self.folder)
-        names = [f"{self.name}-{one.step}" for one in found]
-        return Finished(status, why, then, last_step(self.folder), names, anchor)
+        names = [f"{self.name}-{one.step}" for one in saved(self.folder)]
+        return Finished(status, why, advice, last_step(self.folder), names, anchor)
 
-    def _steps(self, args: Any, model: Any, tokenizer: Any, base: Base) -> tuple[str, str, str]:
+    def _steps(self, args: Any, model: Any, tokenizer: Any, base: Base) -> tuple[RunStatus, str, str]:
         """Train from the newest checkpoint on; return the status, why it is so, and how to go on."""
         from transformers import PrinterCallback
 
@@ -144,7 +136,7 @@ class _Run:
         recorder = Recorder(self.name, self.store, self.progress)
         saver = Saver(self.folder, lambda: self._register(base), self.progress)
         steps = Steps("training", self.stage)
-        callbacks = [*([recorder] if self.leads else []), collapse, interruption, saver, steps]
+        callbacks = [*([recorder] if leads() else []), collapse, interruption, saver, steps]
         recipe = self.prepared.recipe
         cells = Cells(recipe, self.prepared.domains, self.prepared.pool)
         trainer, rollouts = trainer_of(recipe, args, cells, model, tokenizer, callbacks)
@@ -155,18 +147,18 @@ class _Run:
             self.progress(f"going on from step {start.step} of {recipe.steps}")
         with interruption.listening():
             trainer.train(resume_from_checkpoint=str(start.folder) if start else None)
-        if self.leads:
+        if leads():
             recorder.flush()
         if collapse.reason:
             again = resume_command(self.folder)
-            then = (
+            advice = (
                 f"{_stands(self.folder)}. Where its buyers failed, {again} goes on; where the policy "
                 "collapsed, begin another run with a lower --lr"
             )
-            return STOPPED, collapse.reason, then
+            return RunStatus.STOPPED, collapse.reason, advice
         if trainer.state.global_step < recipe.steps:
-            return INTERRUPTED, "", _to_go_on(self.folder)
-        return DONE, "", ""
+            return RunStatus.INTERRUPTED, "", _to_go_on(self.folder)
+        return RunStatus.DONE, "", ""
 
     def _register(self, base: Base) -> str:
         """Make agents of the base and of all checkpoints that are none yet; return the base's name."""
@@ -176,7 +168,7 @@ class _Run:
         found = [
             checkpoint_agent(self.name, recipe, base, anchor.name, one) for one in saved(self.folder)
         ]
-        if self.leads:
+        if leads():
             for name in register([anchor, *found], self.store):
                 self.progress(f"registered {name}")
         return anchor.name
@@ -199,6 +191,18 @@ def _check_anchor(trainer: Any) -> None:
         raise UserError(
             f"the reference of the KL penalty is another model than the one trained: {other[0]} differs"
         )
+
+
+@contextmanager
+def _explained(run: Run) -> Iterator[None]:
+    """Clear what an error leaves half-written; say what to do where the disk is full."""
+    try:
+        yield
+    except BaseException as error:
+        half = clear(run.folder) if leads() else []
+        if not _unwritable(error, half):
+            raise
+        raise UserError(f"{_no_room(run.folder, half, error)}. {_to_go_on(run.folder)}") from error
 
 
 def _unwritable(error: BaseException, half: list[int]) -> bool:
@@ -234,8 +238,5 @@ def _stands(folder: Path) -> str:
 
 
 def _to_go_on(folder: Path) -> str:
-    return f"{_stands(folder)}; to go on: {resume_command(folder)}"
-
-
-def _silent(*_: object) -> None:
-    """Tell nobody."""
+    begun = (folder / RECIPE).exists()
+    return f"{_stands(folder)}; to go on: {resume_command(folder) if begun else 'begin it again'}"

@@ -1,20 +1,24 @@
 """What a run's folder holds, so that it needs nothing else to go on.
 
 ``recipe.json``; ``resolved.json``: domains and buyers as they were; ``base.json``: the weights that it
-started from; and a folder a checkpoint (:mod:`trainers.checkpoints`).
+started from; ``.command.json``: the options that it goes on with unless others are given; and a folder
+a checkpoint (:mod:`trainers.checkpoints`).
 """
 
 import fcntl
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from agents.spec import AgentSpec, Connection
-from arena.errors import UserError
+from arena.errors import UserError, mistakes
 from arena.store import Store
 from scenarios.domain import Domain
 from trainers.bases import Base
@@ -25,41 +29,51 @@ from trainers.sizes import SIZES
 
 OUT = "runs"
 """Where the folders of runs lie unless another place is named."""
-RECIPE, RESOLVED, BASE, LOCK = "recipe.json", "resolved.json", "base.json", ".lock"
+RECIPE, RESOLVED, BASE = "recipe.json", "resolved.json", "base.json"
+COMMAND, LOCK = ".command.json", ".lock"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
-def begin(prepared: Prepared, folder: Path, store: Store, name: str, resume: bool) -> None:
-    """Check that the run can begin, or go on; write down what it is."""
-    recipe = prepared.recipe
+def check_name(name: str) -> None:
+    """Raise UserError where a run cannot be called `name`."""
     if not _NAME.fullmatch(name):
         raise UserError(f"a run is named by up to 80 letters, digits, dots, - and _; {name!r} is not")
-    if resume:
-        _check_same(resumed(folder).recipe, recipe, name)
-    elif (folder / RECIPE).exists():
+
+
+def check(recipe: Recipe, folder: Path, store: Store, *, resume: bool) -> None:
+    """Check that a run, called as its folder, can begin there or go on; nothing is written. Raises
+    UserError, with what to do."""
+    name = folder.name
+    if not resume and (folder / RECIPE).exists():
         raise UserError(
             f"{folder} holds a run already: go on with it ({resume_command(folder)}), or choose another "
             "--name"
         )
-    elif folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):
+    if not resume and folder.exists() and any(path.name[0] != "." for path in folder.iterdir()):
         raise UserError(f"{folder} exists and holds no run: choose another --name or --out")
+    if any(run.name == name and run.recipe != recipe.content() for run in store.training_runs()):
+        raise UserError(
+            f"{store.address} holds a training run {name!r} with another recipe: choose another --name"
+        )
     mine = re.compile(re.escape(name) + r"-\d+")
     for agent in store.registrations():
         if mine.fullmatch(agent.name) and agent.profile.lineage.get("run") != name:
             raise UserError(f"an agent of another origin is called {agent.name}: choose another --name")
-    store.add_training_run(name, recipe.content())
-    if not resume:
-        folder.mkdir(parents=True, exist_ok=True)
-        resolved = {
-            "domains": [domain.model_dump(mode="json") for domain in prepared.domains.values()],
-            "pool": [
-                {"spec": spec.content(), "connection": connection.model_dump(exclude_none=True)}
-                for spec, connection in prepared.pool.values()
-            ],
-            "excluded": list(prepared.excluded),
-        }
-        write_json(folder / RESOLVED, resolved)
-        write_json(folder / RECIPE, recipe.content())
+
+
+def begin(prepared: Prepared, folder: Path, command: Mapping[str, Any]) -> None:
+    """Write down what a run is, and the options of `command` that it may go on without."""
+    write_json(folder / COMMAND, dict(command))
+    resolved = {
+        "domains": [domain.model_dump(mode="json") for domain in prepared.domains.values()],
+        "pool": [
+            {"spec": spec.content(), "connection": connection.model_dump(exclude_none=True)}
+            for spec, connection in prepared.pool.values()
+        ],
+        "excluded": list(prepared.excluded),
+    }
+    write_json(folder / RESOLVED, resolved)
+    write_json(folder / RECIPE, prepared.recipe.content())
 
 
 def resume_command(folder: Path) -> str:
@@ -69,16 +83,26 @@ def resume_command(folder: Path) -> str:
 
 
 def resumed(folder: Path) -> Prepared:
-    """Return what the run in `folder` trains. Raises UserError where there is none."""
+    """Return what the run in `folder` trains. Raises UserError where there is none, or none that this
+    release understands."""
     try:
         recipe = Recipe.model_validate_json((folder / RECIPE).read_text(encoding="utf-8"))
         found = json.loads((folder / RESOLVED).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        return _prepared(recipe, found)
+    except (FileNotFoundError, NotADirectoryError):
         known = sorted(path.parent.name for path in folder.parent.glob(f"*/{RECIPE}"))
         hint = f"there are {', '.join(known)}" if known else "there is none yet"
         raise UserError(f"there is no run in {folder}: of the runs beside it {hint}") from None
-    except ValueError as error:
-        raise UserError(f"the run in {folder} was begun by another release: {error}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        said = mistakes(error) if isinstance(error, ValidationError) else repr(error)
+        raise UserError(
+            f"the run in {folder} was begun by another release, or changed since ({said}): begin "
+            "another run"
+        ) from error
+
+
+def _prepared(recipe: Recipe, found: Mapping[str, Any]) -> Prepared:
+    """Return a recipe with what was resolved when its run began."""
     domains = [Domain.model_validate(domain) for domain in found["domains"]]
     pool = [
         (AgentSpec.model_validate(buyer["spec"]), Connection.model_validate(buyer["connection"]))
@@ -93,6 +117,21 @@ def resumed(folder: Path) -> Prepared:
         warnings=[],
         ours=[],
     )
+
+
+def kept_command(folder: Path) -> dict[str, Any]:
+    """Return the options that the run in `folder` was begun with; none where nobody wrote them down.
+    Raises UserError where they cannot be read."""
+    path = folder / COMMAND
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (ValueError, TypeError) as error:
+        raise UserError(
+            f"{path} is not as it was written ({error}): delete it, and give again where the run is "
+            "computed, by which design it is evaluated, and its --db"
+        ) from error
 
 
 def kept_base(folder: Path) -> Base | None:
@@ -116,21 +155,18 @@ def keep(base: Base, folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep every other process from training in `folder` meanwhile."""
-    with (folder / LOCK).open("w") as file:
+    """Keep every other process from training in `folder` meanwhile; make it where it is missing. Raises
+    UserError where one does, or it cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / LOCK).open("w")
+    except OSError as error:
+        raise UserError(
+            f"nothing can be written to {folder} ({error.strerror}): choose another --out"
+        ) from error
+    with lock as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UserError(f"the run in {folder} is under way in another process") from None
         yield
-
-
-def _check_same(stored: Recipe, asked: Recipe, name: str) -> None:
-    before, now = stored.content(), asked.content()
-    other = [key for key in {**before, **now} if before.get(key) != now.get(key)]
-    if other:
-        said = "; ".join(f"{key} {before.get(key)}, not {now.get(key)}" for key in sorted(other))
-        raise UserError(
-            f"{name} was begun with {said}. A run goes on only as it was begun: leave these options "
-            "out, or begin another with --name"
-        )

@@ -6,7 +6,7 @@ learned.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -15,12 +15,13 @@ from typing import Any
 
 from agents.agent import Brief, Reply, View
 from agents.language_model.prompt import Conversation, Message
-from agents.local.tokens import ChatTokens
+from agents.local.tokens import ChatTokens, stops_of
 from agents.spec import AgentSpec
 from arena.drivers import run
 from scenarios.scenario import SCALE, Role
 from trainers.cells import Cells
 from trainers.recipe import Recipe
+from trainers.telling import Stage, silent
 from trainers.tiny import model_of, tokenizer_of
 
 MESSAGES = ("My offer.", "How about this?", "This suits both of us.", "Take this one.", "")
@@ -143,7 +144,7 @@ def warm_start(
     learning_rate: float = 4e-3,
     seed: int = 0,
     shape: Mapping[str, Any] | None = None,
-    stage: Callable[[str, int, int], None] = lambda what, done, total: None,
+    stage: Stage = silent,
 ) -> None:
     """Make a tiny model of `architecture`, teach it the protocol, and save both it and its tokenizer.
 
@@ -159,7 +160,7 @@ def warm_start(
     talks = transcripts(recipe, cells, matches, seed=1)
     tokenizer = tokenizer_of(_texts(talks))
     model = model_of(architecture, len(tokenizer), seed, **(shape or {}))
-    chat = ChatTokens(tokenizer, model.generation_config.eos_token_id)
+    chat = ChatTokens(tokenizer, stops_of(model.generation_config))
     rows = [row(talk, chat, tokenizer) for talk in talks]
     trainer = SFTTrainer(
         model=model,

@@ -32,6 +32,9 @@ LossType = Annotated[
     Literal["grpo", "dapo", "dr_grpo", "bnpo"] | None, option(LEARNING, "[default: dapo]")
 ]
 Seed = Annotated[int | None, option(LEARNING, "[default: 0]", min=0)]
+ShuffledRewards = Annotated[
+    bool | None, option(LEARNING, "A negative control: rewards dealt to dialogues at random.")
+]
 Vllm = Annotated[
     Literal["off", "colocate", "server"] | None,
     option(MACHINE, "Where answers are sampled; server takes its URL. [default: by size]"),
@@ -74,6 +77,7 @@ def train(
     beta: Beta = None,
     loss_type: LossType = None,
     seed: Seed = None,
+    shuffled_rewards: ShuffledRewards = None,
     vllm: Vllm = None,
     url: Url = None,
     micro_batch: MicroBatch = None,
@@ -92,8 +96,8 @@ def train(
     best of them on the dev split.
 
     Prints its plan first. On several GPUs it starts itself through accelerate. Exits with 0 when the run
-    is done, with 1 when it ended early or an evaluation is incomplete, with 2 where it cannot start here
-    or something is wrong.
+    is done, with 1 when it ended early or an evaluation is incomplete, with 2 where the options are
+    wrong or something is missing here.
     """
     options = dict(locals())
     from arena.commands import train_request, train_run

@@ -44,6 +44,8 @@ def _what(plan: "Plan", name: str) -> Iterator[str]:
     recipe = plan.prepared.recipe
     yield f"Run {plain(name)}, recipe {recipe.hash}"
     yield from _model(plan)
+    if recipe.shuffled_rewards:
+        yield "  A negative control: within a group, rewards are dealt to dialogues at random."
     for sentence in plan.prepared.ours:
         yield f"  {plain(sentence)}"
     yield from _machine(plan)
@@ -64,12 +66,13 @@ def closing_lines(
     finished: "Finished", choice: "Choice | None", name: str, steps: int, db: str | None, judged: bool
 ) -> Iterator[str]:
     """Yield how a run ended, and what to do next; `judged`: its evaluation follows anyway."""
-    said = {"done": "done", "stopped": "stopped early", "interrupted": "interrupted"}
-    status = said.get(finished.status, finished.status)
+    from arena.store import RunStatus
+
+    status = "stopped early" if finished.status is RunStatus.STOPPED else finished.status
     why = f": {plain(finished.why)}" if finished.why else ""
     yield f"{plain(name)}: {status} at step {finished.step} of {steps}{why}"
-    if finished.next:
-        yield f"  {plain(finished.next)}"
+    if finished.advice:
+        yield f"  {plain(finished.advice)}"
     if finished.checkpoints:
         saved = ", ".join(map(plain, finished.checkpoints))
         yield f"  checkpoints of base {plain(finished.base)}: {saved}"
@@ -99,12 +102,11 @@ def _chosen(choice: "Choice", base: str) -> str:
 
 def _model(plan: "Plan") -> Iterator[str]:
     size, recipe = plan.layout.size, plan.prepared.recipe
-    at = f" at {recipe.revision}" if recipe.revision else ""
     if size is None:
-        yield f"  model:   {plain(recipe.model)}{at}; not on this machine, so its size is not known"
+        yield f"  model:   {plain(recipe.model)}; not on this machine, so its size is not known"
         return
     where = "made here, once" if size.made_here else size.model_class
-    yield f"  model:   {plain(recipe.model)}{at} ({where}), {size.architecture}"
+    yield f"  model:   {plain(recipe.model)} ({where}), {size.architecture}"
     yield (
         f"           {amount(size.trainable_params)} parameters trained of {amount(size.total_params)} "
         f"({amount(size.effective_params)} effective); frozen: {FREEZE}"

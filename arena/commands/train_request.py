@@ -1,9 +1,8 @@
 """From the options of `arena train` to a plan."""
 
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import typer
 from arena.commands.options import open_if_there, to_name
 from arena.errors import UserError
 from trainers.launch import SERVER_URL
+from trainers.ranks import launched, leads, processes
 
 if TYPE_CHECKING:
     from arena.store import Store
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 KEPT = ("vllm", "url", "micro_batch", "report_to", "evaluate", "db")
 """Options that may change when a run goes on; left out, they are as it was begun."""
-COMMAND = ".command.json"
 BESIDE = ("resume", "out", "dry_run", "as_json", "yes", "name", *KEPT)
 """Options that are no part of a recipe."""
 
@@ -30,11 +29,17 @@ BESIDE = ("resume", "out", "dry_run", "as_json", "yes", "name", *KEPT)
 class Request:
     """A run that was asked for."""
 
+    out: Path
+    """Where runs lie, a folder each."""
     name: str
-    folder: Path
     options: Mapping[str, Any]
     """As given, or for a run that goes on as it was begun."""
     plan: "Plan"
+
+    @property
+    def folder(self) -> Path:
+        """The run's own."""
+        return self.out / self.name
 
     @property
     def resume(self) -> bool:
@@ -47,13 +52,14 @@ def request_of(options: Mapping[str, Any]) -> Request:
     from trainers.gpus import gpus_found
     from trainers.plan import plan_of
     from trainers.prepare import checked, prepare
-    from trainers.run_folder import resumed
+    from trainers.run_folder import check_name, resumed
 
     resume, out = options["resume"], Path(options["out"])
     if resume:
         options = _begun(out / resume, options)
     with open_if_there(options["db"]) as store:
         name = resume or options["name"] or _free_name(store, options)
+        check_name(name)
         if resume:
             planning = bool(options["dry_run"])
             prepared = checked(resumed(out / name), options["evaluate"], store, planning=planning)
@@ -62,7 +68,7 @@ def request_of(options: Mapping[str, Any]) -> Request:
     gpus = gpus_found()
     machine = _machine(prepared, options, gpus)
     said = _said({**options, "name": None if resume else name})
-    return Request(name, out / name, options, plan_of(prepared, machine, gpus, said))
+    return Request(out, name, options, plan_of(prepared, machine, gpus, said))
 
 
 def tell(request: Request) -> None:
@@ -89,21 +95,19 @@ def _free_name(store: "Store", options: Mapping[str, Any]) -> str:
         raise UserError("processes that train together need one name: give it with --name")
     called = options["size"] or Path(options["model"] or "run").name
     taken = {run.name for run in store.training_runs()}
-    numbers = range(1, len(taken) + 10_000)
-    names = (f"{called}-{number}" for number in numbers)
+    names = (f"{called}-{number}" for number in count(1))
     return next(n for n in names if n not in taken and not (Path(options["out"]) / n).exists())
 
 
 def _begun(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with which a run goes on. Raises UserError where they would make it another."""
+    from trainers.run_folder import kept_command
+
     changed = [name for name, value in options.items() if name not in BESIDE and value is not None]
     if changed or options["name"]:
         option = (changed or ["name"])[0].replace("_", "-")
         raise UserError(f"a run goes on as it was begun: leave out --{option}, or begin another run")
-    try:
-        kept = json.loads((folder / COMMAND).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        kept = {}
+    kept = kept_command(folder)
     # A server is named by two options, which go together.
     left_out = [n for n in KEPT if options[n] is None and not (n == "url" and options["vllm"])]
     return {**options, **{name: kept.get(name) for name in left_out}}
@@ -121,7 +125,7 @@ def _machine(prepared: "Prepared", options: Mapping[str, Any], gpus: Any) -> "Ma
     return Machine(
         cpu=cpu,
         micro_batch=options["micro_batch"] or (None if cpu else 1),
-        processes=int(os.environ.get("WORLD_SIZE", "1")),
+        processes=processes(),
         vllm=vllm,
         vllm_url=(options["url"] or SERVER_URL) if vllm == "server" else None,
         vllm_tensor_parallel=size.vllm_tensor_parallel if size and vllm != "off" else 1,
@@ -140,13 +144,3 @@ def _said(options: Mapping[str, Any]) -> list[str]:
     said["db"] = db if db and redacted(db) == db else None
     said["out"] = None if options["out"] == OUT else options["out"]
     return arguments(said)
-
-
-def launched() -> bool:
-    """Return whether a launcher started this process."""
-    return "WORLD_SIZE" in os.environ
-
-
-def leads() -> bool:
-    """Return whether this is the process that speaks."""
-    return os.environ.get("RANK", "0") == "0"

@@ -1,15 +1,18 @@
 """From a plan of `arena train` to a finished run: trained, chosen from, and evaluated."""
 
-import json
 import os
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from arena.commands.options import open_store, to_name
-from arena.commands.train_request import COMMAND, KEPT, Request, launched, leads
+from arena.commands.train_request import KEPT, Request
 from arena.errors import UserError
+from trainers.ranks import launched, leads
 
 if TYPE_CHECKING:
     from arena.store import Registration, Store
@@ -20,9 +23,8 @@ if TYPE_CHECKING:
 
 def start(request: Request) -> None:
     """Train, choose a checkpoint, and evaluate all where that was asked for. Exits with 1 where the
-    training or the evaluation is not complete."""
-    from arena.commands.evaluate import evaluate
-    from arena.commands.printing import print_json
+    training or the evaluation is not complete. SIGTERM, which schedulers send, is taken as Ctrl-C."""
+    from trainers.run_folder import resume_command
 
     options, plan = request.options, request.plan
     _check_cost(plan, options["yes"])
@@ -30,34 +32,63 @@ def start(request: Request) -> None:
         _launch(request)
     if not launched():
         _see_one_gpu(plan)
-    with _record(options["db"]) as store:
-        finished = _trained(request, store)
-        if not leads():
-            return
-        base, *checkpoints = _sellers(finished, store)
-        choice = _choice(request, finished, [base, *checkpoints])
-        design = options["evaluate"] if checkpoints else None
-        said = _close(request, finished, choice, store, judged=design is not None)
-        complete = finished.status == "done"
-        if design is not None:
-            names = [agent.full_name for agent in checkpoints]
-            scored, said["evaluation"] = evaluate(
-                store, base.full_name, names, design, yes=options["yes"], quiet=options["as_json"]
-            )
-            complete = complete and scored
-        if options["as_json"]:
-            print_json(said)
+    try:
+        with _terminable(), _record(options["db"]) as store:
+            complete = _carried_out(request, store)
+    except KeyboardInterrupt:
+        if leads():
+            _tell(f"{request.name}: interrupted; to go on: {resume_command(request.folder)}")
+        complete = False
     if not complete:
         raise typer.Exit(1)
 
 
-def _check_cost(plan: "Plan", yes: bool) -> None:
-    paid = [bill.name for bill in plan.work.bills if bill.usd != 0]
-    if paid and not yes:
-        raise UserError(
-            f"{', '.join(paid)} may cost money (the plan says how much): add --yes to train, or name "
-            "other agents with --buyers"
+def _carried_out(request: Request, store: "Store") -> bool:
+    """Train, choose, evaluate, and say how it went; return whether all was done."""
+    from arena.commands.evaluate import evaluate
+    from arena.commands.printing import print_json
+    from arena.store import RunStatus
+
+    options = request.options
+    finished = _trained(request, store)
+    if not leads():
+        return True
+    base, *checkpoints = _sellers(finished, store)
+    choice = _choice(request, finished, [base, *checkpoints])
+    design = options["evaluate"] if checkpoints else None
+    said = _close(request, finished, choice, store, judged=design is not None)
+    complete = finished.status is RunStatus.DONE
+    if design is not None:
+        names = [agent.full_name for agent in checkpoints]
+        scored, said["evaluation"] = evaluate(
+            store, base.full_name, names, design, yes=options["yes"], quiet=options["as_json"]
         )
+        complete = complete and scored
+    if options["as_json"]:
+        print_json(said)
+    return complete
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Take SIGTERM as Ctrl-C for a while, where nothing further in takes it otherwise."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _check_cost(plan: "Plan", yes: bool) -> None:
+    paid = [bill for bill in plan.work.bills if bill.usd != 0]
+    if not paid or yes:
+        return
+    unknown = ", ".join(bill.name for bill in paid if bill.usd is None)
+    how_much = f"the price of {unknown} is not known" if unknown else "the plan says how much"
+    raise UserError(
+        f"{', '.join(bill.name for bill in paid)} may cost money ({how_much}): add --yes to train, or "
+        "name other agents with --buyers"
+    )
 
 
 def _launch(request: Request) -> None:
@@ -84,25 +115,23 @@ def _see_one_gpu(plan: "Plan") -> None:
 def _trained(request: Request, store: "Store") -> "Finished":
     from arena.commands.printing import stages
     from trainers.quiet import hush
-    from trainers.run import train
+    from trainers.run import Run, train
     from trainers.run_folder import resume_command
 
-    if leads() and not request.resume:
-        _keep(request)
     hush()
     plan = request.plan
     try:
         with stages() as stage:
-            return train(
+            run = Run(
                 plan.prepared,
                 plan.layout.machine,
-                request.folder,
+                request.out,
+                request.name,
                 store,
-                name=request.name,
-                resume=request.resume,
                 progress=_tell,
                 stage=stage,
             )
+            return train(run, resume=request.resume, command=_kept(request))
     except RuntimeError as error:
         if type(error).__name__ != "OutOfMemoryError":
             raise
@@ -125,9 +154,10 @@ def _choice(
 ) -> "Choice | None":
     """Return who is best on the dev split; None where a run is to be gone on with, or nobody can play.
     Whatever goes wrong, the run is saved already."""
+    from arena.store import RunStatus
     from trainers.choice import chosen
 
-    if finished.status == "interrupted" or len(sellers) < 2:
+    if finished.status is RunStatus.INTERRUPTED or len(sellers) < 2:
         return None
     _tell(f"choosing on the dev split among {', '.join(agent.name for agent in sellers)}")
     try:
@@ -141,17 +171,13 @@ def _tell(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def _keep(request: Request) -> None:
-    """Write down the options that `--resume` needs, in a folder that holds no run yet; no password."""
+def _kept(request: Request) -> dict[str, Any]:
+    """Return the options that `--resume` needs; no password."""
     from arena.store import redacted
 
-    folder, db = request.folder, request.options["db"]
-    if folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):
-        return  # the trainer refuses it, with advice
-    folder.mkdir(parents=True, exist_ok=True)
     kept = {name: request.options[name] for name in KEPT}
-    kept["db"] = db if db and redacted(db) == db else None
-    (folder / COMMAND).write_text(json.dumps(kept), encoding="utf-8")
+    db = kept["db"]
+    return kept | {"db": db if db and redacted(db) == db else None}
 
 
 def _close(
@@ -165,16 +191,7 @@ def _close(
     at = to_name(store.address)
     for line in closing_lines(finished, choice, request.name, steps, at, judged):
         typer.echo(line, err=as_json)
-    return {
-        "run": request.name,
-        "status": finished.status,
-        "why": finished.why,
-        "next": finished.next,
-        "step": finished.step,
-        "base": finished.base,
-        "checkpoints": finished.checkpoints,
-        "choice": choice and choice.to_json(),
-    }
+    return {"run": request.name, **asdict(finished), "choice": choice and choice.to_json()}
 
 
 def _record(db: str | None) -> "Store":

@@ -7,7 +7,7 @@ from arena.store.logs import Deviation
 from arena.store.pace import Pace
 from arena.store.store import Store, StoredDesign
 from arena.store.streaming import Whole
-from arena.store.training import TrainingRun
+from arena.store.training import RunStatus, TrainingRun
 
 __all__ = [
     "DEFAULT",
@@ -17,6 +17,7 @@ __all__ = [
     "MissingDatabase",
     "Pace",
     "Registration",
+    "RunStatus",
     "Store",
     "StoreError",
     "StoredDesign",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -12,8 +13,20 @@ from arena.store.models import TRAINING_RUNS, TRAINING_STEPS
 from arena.store.opened import Opened
 from scenarios.canonical import canonical
 
-RUNNING = "running"
-"""The status of a run that has not ended."""
+
+class RunStatus(StrEnum):
+    """How a training run stands."""
+
+    RUNNING = "running"
+    """It has not ended, or was killed before it could say so."""
+    DONE = "done"
+    """It took all its steps."""
+    STOPPED = "stopped"
+    """It ended itself, because nothing was learned any more."""
+    INTERRUPTED = "interrupted"
+    """Ctrl-C or SIGTERM ended it."""
+    FAILED = "failed"
+    """An error ended it."""
 
 
 class TrainingRun(NamedTuple):
@@ -25,7 +38,7 @@ class TrainingRun(NamedTuple):
     ended_at: str | None
     """None while it runs."""
     status: str
-    """In a word."""
+    """A :class:`RunStatus`."""
     why: str | None
     """Why it ended so, where there is something to say."""
 
@@ -37,22 +50,22 @@ class TrainingLog(Opened):
         """Note that a run begins, or goes on after it was stopped: with the same recipe (JSON-ready), it
         keeps its steps and its start. Raises StoreError where another recipe has the name."""
         content = canonical(dict(recipe))
-        row = {"name": name, "recipe": content, "started_at": utc_now(), "status": RUNNING}
+        row = {"name": name, "recipe": content, "started_at": utc_now(), "status": RunStatus.RUNNING}
         with self._writing() as connection:
             query = sa.select(TRAINING_RUNS.c.recipe).where(TRAINING_RUNS.c.name == name)
             known = connection.execute(query).scalar()
             if known is None:
                 connection.execute(sa.insert(TRAINING_RUNS).values(row))
             elif known == content:
-                connection.execute(_run(name).values(ended_at=None, status=RUNNING, why=None))
+                connection.execute(_run(name).values(ended_at=None, status=RunStatus.RUNNING, why=None))
             else:
                 raise StoreError(
                     f"{self.address} holds a training run {name!r} with another recipe: choose another "
                     "name"
                 )
 
-    def end_training_run(self, name: str, status: str, why: str = "") -> None:
-        """Note that a run has ended, how in a word, and why. Raises StoreError for an unknown run."""
+    def end_training_run(self, name: str, status: RunStatus, why: str = "") -> None:
+        """Note that a run has ended, how, and why. Raises StoreError for an unknown run."""
         with self._writing() as connection:
             ended = _run(name).values(ended_at=utc_now(), status=status, why=why or None)
             if not connection.execute(ended).rowcount:

@@ -98,7 +98,7 @@ def _trained(
     base: Path, folder: Path, stop: CollapseStop, changes: dict[str, Any], also: Sequence[Any] = ()
 ) -> Any:
     recipe = recipe_for(base, **changes)
-    model, tokenizer = load(str(base), None)
+    model, tokenizer = load(str(base))
     trainer, rollouts = trainer_of(
         recipe, settings(recipe, CPU, folder), cells_for(recipe), model, tokenizer, [stop, *also]
     )

@@ -19,7 +19,7 @@ from arena.protocol import Ending, Fault
 from scenarios.scenario import Role
 from tests.agents.language_model.scripted_api import Answer, Api, chat, error, scripted_api
 from tests.trainers import faulty_buyers
-from tests.trainers.small_run import CPU, cells_for, recipe_for, tiny_base
+from tests.trainers.small_run import CPU, prepared_for, recipe_for, tiny_base
 from trainers.cells import Cells
 from trainers.collapse import CollapseStop, Limits
 from trainers.grpo import settings, trainer_of
@@ -50,9 +50,9 @@ class Run:
         self.recipe: Recipe = recipe_for(
             base, **{"steps": 1, "group_size": 2, "groups_per_step": 1, **buyers, **changes}
         )
-        own = cells_for(recipe_for(base))
-        cells = own if pool is None else Cells(self.recipe, own._domains, pool)
-        self.model, self._tokenizer = load(str(base), None)
+        own = prepared_for(recipe_for(base))
+        cells = Cells(self.recipe, own.domains, own.pool if pool is None else pool)
+        self.model, self._tokenizer = load(str(base))
         self.told: list[str] = []
         self.episodes: list[Episode] = []
         self.stop = CollapseStop(self.told.append, Limits(steps=2))

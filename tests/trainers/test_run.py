@@ -1,11 +1,11 @@
 """A real run of four short steps: what it keeps, what becomes of its checkpoints, how it goes on."""
 
+import errno
 import json
 import os
 import shutil
 import signal
 from collections.abc import Callable
-from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from agents.local.weights import weights_hash
 from agents.scripted import spec_of
 from agents.spec import Connection, Profile
 from arena.errors import UserError
-from arena.store import Registration, Store
+from arena.store import Registration, RunStatus, Store
 from tests.trainers import watched
 from tests.trainers.small_run import CPU, prepared_for, recipe_for, tiny_base
 from tests.trainers.watched import Run
-from trainers.run import DONE, FAILED, INTERRUPTED, Finished, train
-from trainers.run_folder import locked, resumed
+from trainers.run import Finished, train
+from trainers.run import Run as Training
+from trainers.run_folder import kept_command, locked, resumed
 
 __all__ = ["tiny_base"]
 STEPS = 3
@@ -53,10 +54,15 @@ def interrupt_after(step: int) -> Callable[[str], None]:
 
 def test_a_run_ends_and_says_what_it_made(ended: tuple[Run, Finished], tiny_base: Path) -> None:
     whole, finished = ended
-    assert finished == Finished(DONE, "", "", STEPS, ["whole-3"], tiny_base.name)
-    assert whole.record.status == DONE
+    assert finished == Finished(RunStatus.DONE, "", "", STEPS, ["whole-3"], tiny_base.name)
+    assert whole.record.status == RunStatus.DONE
     assert whole.record.ended_at is not None
     assert whole.record.recipe == json.loads((whole.folder / "recipe.json").read_text())
+
+
+def test_no_card_names_another_base(whole: Run) -> None:
+    """TRL's says "a fine-tuned version of None" where the base lies in a folder."""
+    assert not list(whole.folder.rglob("README.md"))
 
 
 def test_every_step_is_stored_with_all_that_is_watched(whole: Run) -> None:
@@ -88,7 +94,7 @@ def test_a_checkpoint_is_an_agent_with_its_lineage(whole: Run, tiny_base: Path) 
         assert agent.spec.kind == "local"
         assert agent.role == "seller"
         assert agent.spec.prompt_version == "brief1"
-        assert agent.spec.sampling == {"temperature": 1.0, "max_tokens": 48}
+        assert agent.spec.sampling == {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "max_tokens": 48}
         assert agent.spec.revision == weights_hash(agent.connection.weights or "")
         assert agent.profile.family == "gemma"
     assert base.connection.weights == str(tiny_base)
@@ -125,15 +131,15 @@ def test_ctrl_c_saves_at_the_end_of_a_step_and_the_run_goes_on_as_if_nothing_was
     heard = signal.getsignal(signal.SIGINT)
     stopped = watched.run(tmp_path, "whole", prepared, interrupt_after(1))
     assert signal.getsignal(signal.SIGINT) is heard
-    assert (stopped.status, stopped.step) == (INTERRUPTED, 2)
-    assert stopped.next == (
+    assert (stopped.status, stopped.step) == (RunStatus.INTERRUPTED, 2)
+    assert stopped.advice == (
         f"It is saved up to step 2; to go on: arena train --resume whole --out {tmp_path}"
     )
     record = Run(tmp_path, "whole").record
-    assert (record.status, record.why, stopped.why) == (INTERRUPTED, None, "")
+    assert (record.status, record.why, stopped.why) == (RunStatus.INTERRUPTED, None, "")
     finished = watched.run(tmp_path, "whole")
     again = Run(tmp_path, "whole")
-    assert finished.status == again.record.status == DONE
+    assert finished.status == again.record.status == RunStatus.DONE
     assert finished.checkpoints == ["whole-2", "whole-3"]
     assert again.trace() == whole.trace()
     assert again.measured() == whole.measured()
@@ -148,16 +154,31 @@ def test_ctrl_c_saves_at_the_end_of_a_step_and_the_run_goes_on_as_if_nothing_was
 def test_a_run_that_is_done_is_done(whole: Run) -> None:
     finished = watched.run(whole.out, "whole")
     again = Run(whole.out, "whole")
-    assert (finished.status, finished.step, again.record.status) == (DONE, STEPS, DONE)
+    assert finished.status == again.record.status == RunStatus.DONE
+    assert finished.step == STEPS
     assert again.agents == whole.agents
     assert again.trace() == whole.trace()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_asks_for_the_end_of_a_step_and_the_second_ends_it_at_once(number: int) -> None:
+    from trainers.callbacks import Interruption
+
+    before = signal.getsignal(number)
+    told: list[str] = []
+    interruption = Interruption(told.append)
+    with interruption.listening():
+        os.kill(os.getpid(), number)
+        assert interruption.asked
+        assert told == ["stopping after this step, which is saved; once more to stop at once"]
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    assert signal.getsignal(number) is before
+
+
 def started(out: Path, prepared: Any, name: str, *, resume: bool = False) -> Finished:
     with Store.open(str(out / watched.DATABASE)) as store:
-        return train(
-            prepared, CPU, out / name, store, name=name, resume=resume, progress=lambda line: None
-        )
+        return train(Training(prepared, CPU, out, name, store), resume=resume)
 
 
 def test_an_existing_run_is_not_begun_again(whole: Run) -> None:
@@ -176,16 +197,51 @@ def test_a_name_of_another_recipe_is_refused(whole: Run, tiny_base: Path) -> Non
     elsewhere = whole.out / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
     shutil.copy(whole.out / watched.DATABASE, elsewhere)
-    with pytest.raises(UserError, match=r"training run 'whole' with another recipe.*another name"):
+    with pytest.raises(UserError, match=r"training run 'whole' with another recipe.*another --name"):
         started(elsewhere, prepared_for(recipe_for(tiny_base, steps=9)), "whole")
     assert not (elsewhere / "whole").exists()
 
 
-def test_another_recipe_does_not_go_on_with_a_run(whole: Run) -> None:
-    prepared = resumed(whole.folder)
-    other = replace(prepared, recipe=prepared.recipe.model_copy(update={"seed": 3, "beta": 0.5}))
-    with pytest.raises(UserError, match=r"begun with beta 0.05, not 0.5; seed 0, not 3"):
-        started(whole.out, other, "whole", resume=True)
+def test_what_cannot_be_written_at_the_start_is_a_run_that_failed(
+    whole: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("trainers.run_folder.write_json", full)
+    with pytest.raises(UserError, match=r"could not be saved .*No space left.*to go on: begin it again"):
+        started(tmp_path, resumed(whole.folder), "full")
+    record = Run(tmp_path, "full").record
+    assert record.status == RunStatus.FAILED
+    assert "No space left" in (record.why or "")
+
+
+@pytest.mark.parametrize("name", ["resolved.json", "recipe.json"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text[:-9],
+        lambda text: "[]",
+        lambda text: "{}",
+        lambda text: text.replace('"name"', '"nom"'),
+        lambda text: text.replace('"kind"', '"sort"').replace('"seed"', '"root"'),
+    ],
+)
+def test_a_run_of_another_release_is_not_gone_on_with(
+    name: str, change: Callable[[str], str], whole: Run, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(whole.folder, tmp_path / "whole"))
+    (copy / name).write_text(change((copy / name).read_text()))
+    with pytest.raises(UserError, match=r"begun by another release, or changed since.*another run"):
+        resumed(copy)
+
+
+@pytest.mark.parametrize("text", ['{"vllm": "of', "[1]"])
+def test_kept_options_that_cannot_be_read_are_the_users_to_mend(text: str, tmp_path: Path) -> None:
+    assert kept_command(tmp_path) == {}
+    (tmp_path / ".command.json").write_text(text)
+    with pytest.raises(UserError, match=r"command\.json is not as it was written.*delete it"):
+        kept_command(tmp_path)
 
 
 def test_a_run_that_is_not_there_is_not_gone_on_with(whole: Run) -> None:
@@ -220,7 +276,7 @@ def test_a_base_that_was_exchanged_is_noticed(whole: Run, tiny_base: Path, tmp_p
     with pytest.raises(UserError, match="its KL penalty would lose its anchor") as raised:
         started(tmp_path, resumed(copy), "whole", resume=True)
     record = Run(tmp_path, "whole").record
-    assert (record.status, record.why) == (FAILED, str(raised.value))
+    assert (record.status, record.why) == (RunStatus.FAILED, str(raised.value))
 
 
 def test_the_base_is_the_one_that_is_written_down(whole: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +286,7 @@ def test_the_base_is_the_one_that_is_written_down(whole: Run, monkeypatch: pytes
         raise AssertionError("nobody looks for a base that is known")
 
     monkeypatch.setattr("trainers.run.located", elsewhere)
-    assert started(whole.out, resumed(whole.folder), "whole", resume=True).status == DONE
+    assert started(whole.out, resumed(whole.folder), "whole", resume=True).status == RunStatus.DONE
 
 
 def test_the_domains_and_buyers_are_those_of_the_start(whole: Run) -> None:

@@ -14,11 +14,11 @@ from random import Random
 import pytest
 
 from arena.errors import UserError
+from arena.store import RunStatus
 from tests.trainers import watched
 from tests.trainers.small_run import prepared_for, recipe_for, tiny_base
 from tests.trainers.watched import Run
 from trainers.checkpoints import MARK, saved
-from trainers.run import DONE, FAILED
 
 __all__ = ["tiny_base"]
 pytestmark = pytest.mark.slow
@@ -51,7 +51,7 @@ def lines(out: Path) -> int:
 def check_the_same(out: Path, whole: Run) -> None:
     """Check that a run that was disturbed and gone on with is the one that nothing disturbed."""
     found = Run(out, "run")
-    assert found.record.status == DONE
+    assert found.record.status == RunStatus.DONE
     assert found.measured() == whole.measured()
     assert [agent.name for agent in found.agents] == [agent.name for agent in whole.agents]
     assert [agent.spec for agent in found.agents] == [agent.spec for agent in whole.agents]
@@ -142,6 +142,6 @@ def test_a_full_disk_ends_a_run_with_what_to_do_and_it_goes_on(
     assert [found.step for found in saved(tmp_path / "run")] == [2]
     assert not (tmp_path / "run" / "checkpoint-4").exists()
     assert saved(tmp_path / "run")[0].resumable
-    assert Run(tmp_path, "run").record.status in (FAILED, "running")
+    assert Run(tmp_path, "run").record.status in (RunStatus.FAILED, RunStatus.RUNNING)
     watched.run(tmp_path, "run")
     check_the_same(tmp_path, whole)

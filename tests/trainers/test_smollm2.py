@@ -18,6 +18,7 @@ pytest.importorskip("gguf", reason="reading the weights needs pip install gguf")
 from agents.language_model.agent import model_spec
 from agents.local.weights import weights_hash
 from agents.spec import Connection
+from arena.store import RunStatus
 from scenarios.scenario import Role
 from tests.served import MODEL, smollm2, weights
 from tests.trainers import watched
@@ -26,7 +27,6 @@ from trainers.collapse import CollapseStop
 from trainers.loading import load
 from trainers.prepare import Prepared
 from trainers.rollout import Episode
-from trainers.run import DONE, INTERRUPTED
 
 __all__ = ["smollm2"]
 pytestmark = [pytest.mark.slow, pytest.mark.llm, pytest.mark.timeout(1800)]
@@ -103,7 +103,7 @@ def interrupt(line: str) -> None:
 
 
 def test_the_weights_of_a_gguf_are_a_base(base: Path) -> None:
-    model, tokenizer = load(str(base), None)
+    model, tokenizer = load(str(base))
     assert sum(parameter.numel() for parameter in model.parameters()) == 134_515_008
     ids = tokenizer("The capital of France is", return_tensors="pt")["input_ids"]
     said = model.generate(input_ids=ids, max_new_tokens=4, do_sample=False)
@@ -114,9 +114,9 @@ def test_it_trains_two_steps_and_goes_on_for_one(
     base: Path, smollm2: str, tmp_path: Path, watched_episodes: list[Episode]
 ) -> None:
     first = watched.run(tmp_path, "smol", prepared_for(base, smollm2), interrupt)
-    assert (first.status, first.step, first.checkpoints) == (INTERRUPTED, 2, ["smol-2"])
+    assert (first.status, first.step, first.checkpoints) == (RunStatus.INTERRUPTED, 2, ["smol-2"])
     again = watched.run(tmp_path, "smol")
-    assert (again.status, again.step, again.checkpoints) == (DONE, STEPS, ["smol-2", "smol-3"])
+    assert (again.status, again.step, again.checkpoints) == (RunStatus.DONE, STEPS, ["smol-2", "smol-3"])
 
     run = watched.Run(tmp_path, "smol")
     assert [step for step, _ in run.steps] == [1, 2, 3]

@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -19,7 +18,9 @@ from arena.store import Registration, Store
 from tests.trainers.small_run import CPU, prepared_for, recipe_for
 from trainers.prepare import Prepared
 from trainers.run import Finished, train
+from trainers.run import Run as Training
 from trainers.run_folder import resumed
+from trainers.telling import Tell, silent
 
 TRACE, DATABASE = "trace.jsonl", "arena.db"
 
@@ -62,7 +63,7 @@ def run(
     out: Path,
     name: str,
     prepared: Prepared | None = None,
-    progress: Callable[[str], None] = lambda line: None,
+    progress: Tell = silent,
 ) -> Finished:
     """Train `prepared`, or go on with the run where it is None.
 
@@ -100,15 +101,8 @@ def run(
         patch("trainers.grpo.roll_out", traced),
         Store.open(str(out / DATABASE)) as store,
     ):
-        return train(
-            resumed(folder) if prepared is None else prepared,
-            CPU,
-            folder,
-            store,
-            name=name,
-            resume=resume,
-            progress=progress,
-        )
+        found = resumed(folder) if prepared is None else prepared
+        return train(Training(found, CPU, out, name, store, progress), resume=resume)
 
 
 def _set(trap: str) -> None:
