@@ -6,7 +6,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from agents.local.tokens import ChatTokens
+from agents.local.tokens import ChatTokens, stops_of
+from arena.errors import UserError
 from trainers import memory
 from trainers.adapter import generator
 from trainers.cells import Cells
@@ -55,17 +56,36 @@ class Rollouts:
         step = ranks.all_of([logged(episode) for episode in episodes])
         self.metrics = step_metrics(step, self._recipe.group_size)
         self.watch(episodes)
-        rewards = [episode.reward for episode in episodes]
+        scores = [one.score for one in step]
         if self._recipe.shuffled_rewards:
-            Random(f"{self._recipe.seed}/{cells[0].number}").shuffle(rewards)
+            number = cells[0].number // self._recipe.groups_per_step
+            rng = Random(f"{self._recipe.seed}/{number}")
+            scores = dealt_out(scores, self._recipe.group_size, rng)
         return {
             "prompt_ids": [episode.prompt_ids for episode in episodes],
             "completion_ids": [episode.completion_ids for episode in episodes],
             "logprobs": [e.logprobs for e in episodes] if trainer.use_vllm else None,
             "env_mask": [episode.mask for episode in episodes],
-            "utility": rewards,
+            "utility": ranks.share_of(scores),
             "metrics": self.metrics,
         }
+
+
+def dealt_out(scores: Sequence[float | None], group_size: int, rng: Random) -> list[float | None]:
+    """Return a step's scores, each dealt to a random dialogue of its own group: a negative control.
+
+    Within a group, because GRPO compares a dialogue with its group: every group keeps its mean and its
+    spread, and only the link between a dialogue and its score is cut. Void dialogues, None, stay void.
+    """
+    found = list(scores)
+    for start in range(0, len(found), group_size):
+        group = range(start, start + group_size)
+        places = [place for place in group if found[place] is not None]
+        kept = [found[place] for place in places]
+        rng.shuffle(kept)
+        for place, value in zip(places, kept, strict=True):
+            found[place] = value
+    return found
 
 
 def score(
@@ -98,8 +118,28 @@ def prompts(recipe: Recipe) -> Any:
     )
 
 
+def uneven(recipe: Recipe, machine: Machine) -> str | None:
+    """Return why a step's dialogues do not spread evenly over the machine's processes and their backward
+    passes, and what to do; None: they do."""
+    rows, micro = recipe.rows_per_step, machine.micro_batch
+    share, over = divmod(rows, machine.processes)
+    if over:
+        return (
+            f"the {rows} dialogues of a step do not spread evenly over {machine.processes} processes: "
+            "start as many as divide them, or change --groups-per-step"
+        )
+    if micro and share % micro:
+        fits = max(size for size in range(1, min(micro, share) + 1) if share % size == 0)
+        return (
+            f"--micro-batch {micro} does not divide the {share} dialogues that a process learns from in "
+            f"a step: --micro-batch {fits} does"
+        )
+    return None
+
+
 def settings(recipe: Recipe, machine: Machine, folder: Path) -> Any:
-    """Return TRL's configuration of a run that lives in `folder`.
+    """Return TRL's configuration of a run that lives in `folder`. Raises UserError where a step's
+    dialogues cannot be spread evenly.
 
     Make it before the model is loaded, and keep it: under DeepSpeed ZeRO-3 it holds what tells
     ``from_pretrained`` to spread weights as they are read, by a weak reference
@@ -107,18 +147,10 @@ def settings(recipe: Recipe, machine: Machine, folder: Path) -> Any:
     """
     from trl import GRPOConfig
 
+    if said := uneven(recipe, machine):
+        raise UserError(said)
     share = recipe.rows_per_step // machine.processes
     micro = machine.micro_batch or share
-    vllm: Mapping[str, Any] = {}
-    if machine.vllm != "off":
-        vllm = {
-            "use_vllm": True,
-            "vllm_mode": machine.vllm,
-            "vllm_server_base_url": machine.vllm_url,
-            "vllm_tensor_parallel_size": machine.vllm_tensor_parallel,
-            "vllm_gpu_memory_utilization": memory.COLOCATED,
-            "vllm_importance_sampling_mode": "token_truncate",
-        }
     return GRPOConfig(
         str(folder),
         max_steps=recipe.steps,
@@ -132,11 +164,6 @@ def settings(recipe: Recipe, machine: Machine, folder: Path) -> Any:
         num_generations=recipe.group_size,
         per_device_train_batch_size=micro,
         gradient_accumulation_steps=share // micro,
-        max_completion_length=recipe.answer_tokens,
-        generation_kwargs={"max_new_tokens": recipe.answer_tokens} if not vllm else None,
-        temperature=TEMPERATURE,
-        top_k=0,
-        top_p=1.0,
         shuffle_dataset=False,
         logging_steps=1,
         save_steps=recipe.save_steps,
@@ -149,8 +176,28 @@ def settings(recipe: Recipe, machine: Machine, folder: Path) -> Any:
         logging_nan_inf_filter=False,  # a loss that is no number is logged as one, and ends the run
         disable_tqdm=True,
         seed=recipe.seed,
-        **vllm,
+        **_sampling(recipe, machine),
     )
+
+
+def _sampling(recipe: Recipe, machine: Machine) -> dict[str, Any]:
+    """Return the part of TRL's configuration that says how answers are sampled, and where."""
+    how = {
+        "max_completion_length": recipe.answer_tokens,
+        "temperature": TEMPERATURE,
+        "top_k": 0,
+        "top_p": 1.0,
+    }
+    if machine.vllm == "off":
+        return how | {"generation_kwargs": {"max_new_tokens": recipe.answer_tokens}}
+    return how | {
+        "use_vllm": True,
+        "vllm_mode": machine.vllm,
+        "vllm_server_base_url": machine.vllm_url,
+        "vllm_tensor_parallel_size": machine.vllm_tensor_parallel,
+        "vllm_gpu_memory_utilization": memory.COLOCATED,
+        "vllm_importance_sampling_mode": "token_truncate",
+    }
 
 
 def trainer_of(
@@ -164,7 +211,7 @@ def trainer_of(
     """Return TRL's trainer for a run with these :func:`settings`, and the rollouts it learns from."""
     from trl import GRPOTrainer
 
-    chat = ChatTokens(tokenizer, stops_of(model))
+    chat = ChatTokens(tokenizer, stops_of(model.generation_config))
     rollouts = Rollouts(recipe, cells, chat)
     trainer = GRPOTrainer(
         model=model,
@@ -176,10 +223,6 @@ def trainer_of(
         callbacks=list(callbacks),
     )
     generator(trainer, [])  # a TRL without the method fails here, not in the first step
+    # No setting turns TRL's card off, and it cannot name a base that lies in a folder.
+    trainer.create_model_card = lambda **_: None
     return trainer, rollouts
-
-
-def stops_of(model: Any) -> list[int]:
-    """Return the ids that end an answer, from the model's generation config."""
-    stops = model.generation_config.eos_token_id
-    return [stops] if isinstance(stops, int) else list(stops or [])

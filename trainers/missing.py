@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 
+from agents.local.weights import INSTALL
 from trainers import memory
+from trainers.grpo import uneven
 from trainers.layout import COUNTS, Layout
+from trainers.loading import out_of_reach
 from trainers.on_disk import here, offline
 
 LIBRARIES = ("torch", "transformers", "trl", "accelerate", "datasets")
-TRAIN = "pip install 'bargaining-arena[train]'"
 VLLM = "pip install 'bargaining-arena[vllm]'"
 
 
@@ -17,20 +19,19 @@ def missing(layout: Layout) -> Iterator[str]:
     model, size, machine = layout.recipe.model, layout.size, layout.machine
     absent = [name for name in LIBRARIES if not installed(name)]
     if absent:
-        yield f"{', '.join(absent)} not installed: {TRAIN}"
+        yield f"{', '.join(absent)} not installed: {INSTALL}"
     if machine.vllm != "off" and not installed("vllm"):
         yield f"vllm not installed: {VLLM}, or --vllm off"
     if machine.report_to and not installed(machine.report_to):
         name = machine.report_to
         yield f"{name} not installed: pip install {name}, or report to another with --report-to"
+    if (machine.cpu or machine.processes > 1) and (said := uneven(layout.recipe, machine)):
+        yield said
     if not machine.cpu:
         yield from _short(layout)
         yield from _crowded(layout)
     if not (size and size.made_here) and not here(model) and offline():
-        yield (
-            f"{model} is not on this machine, and HF_HUB_OFFLINE is set: where there is a network, "
-            f"hf download {model}"
-        )
+        yield out_of_reach(model)
 
 
 def installed(library: str) -> bool:

@@ -6,6 +6,7 @@ held-out domains and the buyers that a design excludes never reach a learner.
 """
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -161,10 +162,17 @@ def _recipe(
             **fields,
         )
     except ValidationError as error:
-        said = mistakes(error)
-        for option, field in OPTIONS.items():
-            said = said.replace(f"{field}: ", f"{option}: ")
-        raise UserError(said) from None
+        raise UserError(_by_options(mistakes(error))) from None
+
+
+def _by_options(said: str) -> str:
+    """Return mistakes in a recipe's fields, each field by the option that sets it."""
+    options = {field: option for option, field in OPTIONS.items()}
+
+    def option(field: re.Match[str]) -> str:
+        return f"--{options.get(field[1], field[1]).replace('_', '-')}: "
+
+    return re.sub(r"(?:^|(?<=; ))(\w+): ", option, said)
 
 
 def _located(model: str) -> str:

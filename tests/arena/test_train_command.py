@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,7 @@ def test_help_imports_nothing_heavy() -> None:
         (["--seed", "5"], "seed", 5),
         (["--prompt", "brief1"], "prompt_version", "brief1"),
         (["--turns", "3"], "turns", 3),
+        (["--shuffled-rewards"], "shuffled_rewards", True),
     ],
 )
 def test_options_reach_the_recipe(words: list[str], field: str, value: Any) -> None:
@@ -99,7 +101,10 @@ def test_options_reach_the_recipe(words: list[str], field: str, value: Any) -> N
         "hash",
     }
     again = shlex.split(asked["commands"][-1])
-    assert float_or_text(again[again.index(words[0]) + 1]) == float_or_text(words[1])
+    place = again.index(words[0])
+    assert [float_or_text(word) for word in again[place : place + len(words)]] == [
+        float_or_text(word) for word in words
+    ]
 
 
 def float_or_text(word: str) -> float | str:
@@ -107,6 +112,30 @@ def float_or_text(word: str) -> float | str:
         return float(word)
     except ValueError:
         return word
+
+
+def test_a_control_is_called_one() -> None:
+    asked = ("train", "--dry-run", "--size", "tiny")
+    assert "negative control" not in arena(*asked).stdout
+    assert "A negative control: within a group" in arena(*asked, "--shuffled-rewards").stdout
+
+
+@pytest.mark.parametrize(("micro", "fits"), [("7", "6"), ("20", "16"), ("50", "48")])
+def test_a_step_spreads_evenly_on_a_cpu_too(micro: str, fits: str, here: Path) -> None:
+    """48 dialogues a step, which TRL would cut to 42, 40 and none."""
+    words = ("--size", "tiny", "--micro-batch", micro)
+    (said,) = planned(*words)["missing"]
+    assert f"--micro-batch {micro} does not divide the 48 dialogues" in said
+    assert said.endswith(f"--micro-batch {fits} does")
+    assert arena("train", *words).exit_code == 2
+    assert list(here.iterdir()) == []
+    assert planned("--size", "tiny", "--micro-batch", fits)["missing"] == []
+
+
+def test_a_launchers_processes_share_a_step_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "5")
+    (said,) = planned("--size", "tiny", "--name", "x")["missing"]
+    assert "48 dialogues of a step do not spread evenly over 5 processes" in said
 
 
 def test_names_reach_the_recipe() -> None:
@@ -196,7 +225,11 @@ def test_a_report_that_is_not_installed(report: str, monkeypatch: pytest.MonkeyP
         (["--size", "tiny", "--buyers", "nobody"], "no agent is called nobody"),
         (["--size", "tiny", "--domains", "car_sale"], "held out"),
         (["--size", "tiny", "--prompt", "v99"], "v99"),
-        (["--size", "tiny", "--lr", "-1"], "lr: Input should be greater than 0"),
+        (["--size", "tiny", "--lr", "-1"], "Error: --lr: Input should be greater than 0"),
+        (["--size", "tiny", "--beta", "inf"], "Error: --beta: Input should be a finite number"),
+        (["--size", "tiny", "--name", "../x/y"], "a run is named by"),
+        (["--size", "tiny", "--name", "../x/y", "--dry-run"], "a run is named by"),
+        (["--resume", "../x"], "a run is named by"),
         (["--model", "./nowhere"], "no folder"),
         (["--resume", "nothing"], "no run"),
     ],
@@ -206,6 +239,15 @@ def test_mistakes_exit_with_2_and_leave_nothing(words: list[str], said: str, her
     assert called.exit_code == 2, called.output
     assert said in called.stderr
     assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("--size", "tiny", "--name", "x"), ("--resume", "x")])
+def test_a_file_is_no_place_for_runs(words: tuple[str, ...], here: Path) -> None:
+    (here / "file").write_text("something else")
+    called = arena("train", *words, "--out", "file")
+    assert called.exit_code == 2, called.output
+    assert "choose another --out" in called.stderr or "there is no run in file/x" in called.stderr
+    assert (here / "file").read_text() == "something else"
 
 
 def test_processes_of_one_run_need_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,8 +266,11 @@ def test_paid_buyers_need_a_yes(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert registered.exit_code == 0
     called = arena("train", "--size", "tiny", "--buyers", "paid,linear")
     assert called.exit_code == 2
-    assert "add --yes" in called.stderr
+    assert "may cost money (the plan says how much): add --yes" in called.stderr
     assert "$" in called.stderr
+    assert arena("register", "dear", "--model", "openai/y", "--api-key-env", "ANY_KEY").exit_code == 0
+    called = arena("train", "--size", "tiny", "--buyers", "paid,dear")
+    assert "paid, dear may cost money (the price of dear is not known): add --yes" in called.stderr
     assert not (here / "runs").exists()
     plan = json.loads(arena("train", "--size", "tiny", "--buyers", "paid", "--dry-run", "--json").stdout)
     (bill,) = plan["buyers"]
@@ -330,6 +375,50 @@ def test_a_run_from_the_command_line(run: Result, here: Path) -> None:
     assert plan["recipe"]["steps"] == 2
     assert plan["commands"] == ["arena train --resume demo --out mine --db own.db"]
     assert not (here / "arena.db").exists()
+
+
+def test_ctrl_c_during_the_choice_leaves_a_run_that_is_chosen_from_later(
+    tiny_base: Path,  # noqa: F811
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trainers.choice.MATCHES", 8)
+    asked = ("--model", str(tiny_base), *SHORT, "--steps", "1", *RUN)
+    with monkeypatch.context() as patched:
+        patched.setattr("trainers.choice.dev_score", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+        called = arena("train", *asked)
+    assert called.exit_code == 1
+    assert called.stderr.endswith("demo: interrupted; to go on: arena train --resume demo --out mine\n")
+    assert recorded() == ("done", None)
+    again = arena(*RESUME)
+    assert again.exit_code == 0, again.output
+    assert "best on the dev split: " in again.stdout
+
+
+def test_sigterm_before_the_first_step_is_taken_as_ctrl_c(
+    tiny_base: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unheard(number: int, frame: object) -> None:
+        raise AssertionError("it would have ended the process")
+
+    before = signal.signal(signal.SIGTERM, unheard)
+    monkeypatch.setattr("trainers.run.located", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    try:
+        called = arena("train", "--model", str(tiny_base), *SHORT, "--steps", "1", *RUN)
+        assert signal.getsignal(signal.SIGTERM) is unheard
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert called.exit_code == 1
+    assert "demo: interrupted; to go on: arena train --resume demo --out mine" in called.stderr
+    assert recorded() == ("interrupted", None)
+
+
+def recorded() -> tuple[str, str | None]:
+    """Return how the one run of the record stands, and why."""
+    with Store.open("own.db") as store:
+        (found,) = store.training_runs()
+        return found.status, found.why
 
 
 def refused(*words: str) -> str:

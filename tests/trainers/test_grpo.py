@@ -4,6 +4,8 @@ import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,8 +19,9 @@ from arena.protocol import Ending, Fault
 from scenarios.scenario import Role
 from tests.trainers.small_run import CPU, cells_for, recipe_for, tiny_base
 from trainers.adapter import METHOD, generator
-from trainers.grpo import Machine, prompts, settings, trainer_of
+from trainers.grpo import Machine, dealt_out, prompts, settings, trainer_of
 from trainers.metrics import Logged, logged, step_metrics
+from trainers.ranks import Ranks
 from trainers.recipe import Recipe
 from trainers.rollout import Episode, Ids
 
@@ -56,8 +59,33 @@ def test_small_batches_learn_from_the_same_dialogues(tiny_base: Path, tmp_path: 
     assert args.generation_batch_size == recipe.rows_per_step
 
 
+@pytest.mark.parametrize("micro", [3, 7, 16])
+def test_a_step_is_never_cut_short(micro: int, tmp_path: Path) -> None:
+    """8 dialogues in passes of 3 would be 6, and TRL says nothing."""
+    with pytest.raises(UserError, match=rf"--micro-batch {micro} does not divide the 8 dialogues"):
+        settings(recipe_for("none"), Machine(cpu=True, micro_batch=micro), tmp_path)
+    with pytest.raises(UserError, match="8 dialogues of a step do not spread evenly over 3 processes"):
+        settings(recipe_for("none"), Machine(cpu=True, processes=3), tmp_path)
+
+
+def test_a_control_deals_scores_out_within_a_group_and_voids_stay_void() -> None:
+    scores = [0.1, None, 0.2, 0.3, 0.4, 0.5, 0.6, None]
+    dealt = [dealt_out(scores, 4, Random(seed)) for seed in range(60)]
+    for found in dealt:
+        assert [found[1], found[7]] == [None, None]
+        assert sorted(filter(None, found[:4])) == [0.1, 0.2, 0.3]
+        assert sorted(filter(None, found[4:])) == [0.4, 0.5, 0.6]
+    # Every deal is as likely as the next: no dialogue keeps a part of its own score.
+    assert len({tuple(filter(None, found[:4])) for found in dealt}) == 6
+
+
+def test_a_process_takes_its_own_part_of_what_was_dealt_out() -> None:
+    ranks = [Ranks(SimpleNamespace(num_processes=2, process_index=index)) for index in (0, 1)]
+    assert [each.share_of([1, 2, 3, 4]) for each in ranks] == [[1, 2], [3, 4]]
+
+
 def test_shuffled_rewards_are_the_same_ones_elsewhere(tiny_base: Path, tmp_path: Path) -> None:
-    """Dealt out by the recipe alone, so that a resumed control is the same control."""
+    """Dealt out by seed and step alone, so that a resumed control is the same control."""
     recipe = recipe_for(tiny_base, group_size=4, groups_per_step=2, shuffled_rewards=True)
     trainer, rollouts = made(recipe, tiny_base, tmp_path)
     import torch
@@ -71,7 +99,8 @@ def test_shuffled_rewards_are_the_same_ones_elsewhere(tiny_base: Path, tmp_path:
         dealt.append(rollouts(rows, trainer)["utility"])
     assert played[0] == played[1]
     assert len(set(played[0])) > 2
-    assert sorted(dealt[0]) == sorted(played[0])
+    for group in (slice(0, 4), slice(4, 8)):
+        assert sorted(dealt[0][group]) == sorted(played[0][group])
     assert dealt[0] != played[0]
     assert dealt[0] == dealt[1]
 
