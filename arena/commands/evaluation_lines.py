@@ -44,12 +44,13 @@ def _base(one: "Evaluated") -> str:
 def _gains(found: "Sequence[Evaluated]") -> None:
     from arena.commands.printing import add_row, new_table, print_table
     from leaderboard import wording
+    from leaderboard.metrics import worded
 
     table = new_table(
         *("checkpoint", ">step", ">KL", "domains", ">gain", "95% interval", ">Holm p", ">n/G", "status")
     )
     for one in found:
-        kl = wording.NONE if one.kl is None else f"{one.kl:.3f}"
+        kl = worded("kl", one.kl)
         add_row(table, one.name, one.step, kl, PANELS[False], *_gain(one.gain))
         if one.gain.held_out is not None:
             add_row(table, "", "", "", PANELS[True], *_gain(one.gain.held_out))
