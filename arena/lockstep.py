@@ -25,9 +25,9 @@ class Seat:
     game: Game
     other: Agent
     rng: Random
-    outcome: Outcome | None = None
-    minds: dict[Role, Negotiator] = field(default_factory=dict)
-    turn: tuple[Role, View] | None = None
+    outcome: Outcome | None = field(default=None, init=False)
+    minds: dict[Role, Negotiator] = field(default_factory=dict, init=False)
+    turn: tuple[Role, View] | None = field(default=None, init=False)
 
     def start(self) -> None:
         """Run the game up to its first turn."""
@@ -65,7 +65,9 @@ async def run_lockstep(
             break
         for place, reply in answer(waiting).items():
             seats[place].send(reply)
-    return [seat.outcome for seat in seats if seat.outcome is not None]
+    outcomes = [seat.outcome for seat in seats if seat.outcome is not None]
+    assert len(outcomes) == len(seats), "in_step ended the rollouts while matches were live"
+    return outcomes
 
 
 async def _others(seats: Sequence[Seat], learner: Role, turn_timeout: float | None) -> None:

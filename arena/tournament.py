@@ -130,7 +130,8 @@ class Tournament:
         )
         self._waiting_agents = self._find_waiting()
         self._waits = {p for p in todo if {p.seller_version, p.buyer_version} & self._waiting_agents}
-        self._queue = deque(place for place in todo if place in self._waits)
+        # Models on this machine play one after another: each is loaded once, and its batches are full.
+        self._queue = deque(sorted((p for p in todo if p in self._waits), key=self._weights_of()))
         quick = [place for place in todo if place not in self._waits]
         self._batches: deque[Batch] = deque(
             tuple(places) for _, places in groupby(quick, key=lambda place: place.scenario)
@@ -268,6 +269,17 @@ class Tournament:
         told = briefs(domain, draw(domain, Split.EVAL, 0), self._design.rules)[Role.SELLER]
         limit = self.settings.turn_timeout or PLUGIN_TIMEOUT_S
         return {v for v, agent in self._lineup.built.items() if waits(agent, told, limit)}
+
+    def _weights_of(self) -> Callable[[Place], tuple[int, ...]]:
+        """Return a key that tells matches apart by the weights on this machine that they need, in the
+        order of the line-up; those that need none come first."""
+        local = [v for v, agent in self._lineup.agents.items() if agent.spec.kind == "local"]
+        number = {version: place for place, version in enumerate(local)}
+        return lambda place: tuple(
+            number[version]
+            for version in (place.seller_version, place.buyer_version)
+            if version in number
+        )
 
     def _may_try(self, place: Place) -> bool:
         return self._tries[place] < max(TRIES, self._allowed.get(place, 0))

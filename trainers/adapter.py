@@ -7,9 +7,10 @@ with weights in sync; it is what TRL's own tool loop calls. TRL is pinned for it
 from collections.abc import Sequence
 from typing import Any
 
+from agents.local.dialogue import Ids
 from arena.errors import UserError
 from trainers.ranks import Ranks
-from trainers.rollout import Generate, Ids
+from trainers.rollout import Generate
 
 METHOD = "_generate_single_turn"
 

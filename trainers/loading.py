@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agents.local.tokens import ChatTokens, TemplateError
+from agents.local.tokens import ChatTokens, TemplateError, stops_of
+from agents.local.weights import WeightsError, downloaded, found_weights, is_id
 from arena.errors import UserError
 from trainers.on_disk import offline
 
@@ -21,15 +22,15 @@ PROBE_S = 10.0
 """Seconds in which Hugging Face must answer before anything is downloaded."""
 
 
-def load(model: str, revision: str | None) -> tuple[Any, Any]:
+def load(model: str) -> tuple[Any, Any]:
     """Return the model, a Hugging Face id or a folder, ready to train, and its tokenizer.
 
     Weights are float32, which steps of 1e-6 need: near 0.02, bfloat16 has a spacing of 1e-4. What is
     outside the language model is frozen. The tokenizer pads on the left, and it and the generation
-    config agree on what ends an answer. `revision` is of an id only. The weights are in ordinary memory,
-    from where the trainer moves them. Raises UserError with what to do.
+    config agree on what ends an answer. The weights are in ordinary memory, from where the trainer moves
+    them. Raises UserError with what to do.
     """
-    folder = located(model, revision)
+    folder = located(model)
     loaded = whole(folder)
     tokenizer = _tokenizer(folder)
     agree(loaded, tokenizer, folder)
@@ -37,47 +38,48 @@ def load(model: str, revision: str | None) -> tuple[Any, Any]:
     return loaded, tokenizer
 
 
-def located(model: str, revision: str | None) -> Path:
-    """Return the folder of a model's files; what is not here yet is downloaded.
+def located(model: str) -> Path:
+    """Return the folder of a model's files, a Hugging Face id's or `model` itself; what is not here yet
+    is downloaded.
 
-    The folder of a revision, not its id, goes to the trainer: it loads the reference of the KL penalty
-    a second time by the name of the first. Raises UserError.
+    The folder, not the id, goes to the trainer: it loads the reference of the KL penalty a second time
+    by the name of the first. Raises UserError.
     """
-    folder = Path(model).expanduser()
-    if folder.is_dir():
-        if not any(folder.glob("*.safetensors")):
-            raise UserError(
-                f"{folder} holds no weights (*.safetensors): give the folder that save_pretrained wrote"
-            )
-        return folder.resolve()
-    from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    try:
+        if is_id(model):
+            model = str(downloaded(model) or _fetched(model))
+        return found_weights(model).resolve()
+    except WeightsError as error:
+        raise UserError(str(error)) from error
 
-    try:
-        found = Path(snapshot_download(model, revision=revision, local_files_only=True))
-        if any(found.glob("*.safetensors")):
-            return found
-    except (LocalEntryNotFoundError, ValueError):
-        pass
-    called = f"{model} at revision {revision}" if revision else model
-    by_hand = f"hf download {model}" + (f" --revision {revision}" if revision else "")
+
+def out_of_reach(model: str) -> str:
+    """Return what to do about a Hugging Face id that is not here, where the network may not be used."""
+    return (
+        f"{model} is not on this machine, and HF_HUB_OFFLINE is set: where there is a network, "
+        f"hf download {model}"
+    )
+
+
+def _fetched(model: str) -> Path:
+    """Download a model and return its folder. Raises UserError."""
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+
     if offline():
-        raise UserError(
-            f"{called} is no folder here, was not downloaded before, and HF_HUB_OFFLINE is set: where "
-            f"there is a network, {by_hand}"
-        )
+        raise UserError(out_of_reach(model))
     try:
-        HfApi().model_info(model, revision=revision, timeout=PROBE_S)
-        return Path(snapshot_download(model, revision=revision, allow_patterns=list(FILES)))
+        HfApi().model_info(model, timeout=PROBE_S)
+        return Path(snapshot_download(model, allow_patterns=list(FILES)))
     except HfHubHTTPError as error:
         raise UserError(
-            f"{called} is no folder here, and Hugging Face refuses it ({_first_line(error)}): check the "
+            f"{model} is no folder here, and Hugging Face refuses it ({_first_line(error)}): check the "
             "name, and accept its licence and hf auth login where it asks for that"
         ) from error
     except Exception as error:  # no network, in whichever words, or no name of a model
         raise UserError(
-            f"{called} is no folder here and cannot be downloaded ({_first_line(error)}): where there "
-            f"is a network, {by_hand}, or give a folder with --model"
+            f"{model} is no folder here and cannot be downloaded ({_first_line(error)}): where there "
+            f"is a network, hf download {model}, or give a folder with --model"
         ) from error
 
 
@@ -133,9 +135,7 @@ def agree(model: Any, tokenizer: Any, folder: Path) -> None:
     without one takes what ends an answer in its chat template; one without padding pads with that.
     Raises UserError where nothing ends an answer, or no conversation can be held.
     """
-    from trainers.grpo import stops_of
-
-    stops = stops_of(model)
+    stops = stops_of(model.generation_config)
     if tokenizer.eos_token_id is not None and tokenizer.eos_token_id not in stops:
         stops.append(tokenizer.eos_token_id)
     try:

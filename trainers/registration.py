@@ -5,18 +5,18 @@ from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
+from agents.local.agent import local_spec
 from agents.spec import AgentSpec, Connection, Profile
 from arena.entry import checked_name
 from arena.record import utc_now
 from arena.store import Registration, Store
 from trainers.bases import Base
 from trainers.checkpoints import Checkpoint
+from trainers.grpo import TEMPERATURE
 from trainers.recipe import Recipe
 from trainers.work import training_flops
 
 LIBRARIES = ("bargaining-arena", "trl", "transformers", "torch")
-TEMPERATURE = 1.0
-"""As trained."""
 
 
 def base_agent(base: Base, recipe: Recipe, known: Iterable[Registration]) -> Registration:
@@ -25,7 +25,7 @@ def base_agent(base: Base, recipe: Recipe, known: Iterable[Registration]) -> Reg
     Where these weights play so already, that agent is the base; where its name means another agent, some
     digits of its version are added.
     """
-    spec = _spec(base.name, base.revision, recipe)
+    spec = local_spec(base.name, base.revision, _sampling(recipe), recipe.prompt_version)
     active = {agent.name: agent for agent in known if agent.withdrawn_at is None}
     for agent in active.values():
         if _behaviour(agent.spec) == _behaviour(spec):
@@ -50,7 +50,7 @@ def checkpoint_agent(
         params=base.params,
         lineage=lineage(run, recipe, base, saved),
     )
-    spec = _spec(base.name, saved.weights, recipe)
+    spec = local_spec(base.name, saved.weights, _sampling(recipe), recipe.prompt_version)
     return _agent(f"{run}-{saved.step}", spec, profile, str(saved.folder.resolve()))
 
 
@@ -71,7 +71,6 @@ def lineage(run: str, recipe: Recipe, base: Base, saved: Checkpoint) -> dict[str
         "steps": saved.step,
         "base": recipe.model,
         "base_weights": base.revision,
-        "base_revision": recipe.revision,
         "architecture": base.architecture,
         "learning_rate": recipe.learning_rate,
         "seed": recipe.seed,
@@ -103,14 +102,9 @@ def register(agents: Iterable[Registration], store: Store) -> list[str]:
     return [agent.name for agent in new]
 
 
-def _spec(model: str, revision: str, recipe: Recipe) -> AgentSpec:
-    return AgentSpec(
-        kind="local",
-        model=model,
-        revision=revision,
-        prompt_version=recipe.prompt_version,
-        sampling={"temperature": TEMPERATURE, "max_tokens": recipe.answer_tokens},
-    )
+def _sampling(recipe: Recipe) -> dict[str, Any]:
+    """Return how answers were drawn in training."""
+    return {"temperature": TEMPERATURE, "max_tokens": recipe.answer_tokens}
 
 
 def _behaviour(spec: AgentSpec) -> dict[str, Any]:

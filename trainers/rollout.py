@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.agent import Reply, View
-from agents.local.dialogue import Dialogue, overrun
+from agents.local.dialogue import Dialogue, Ids, overrun
 from agents.local.tokens import ChatTokens
 from arena.lockstep import Seat, run_lockstep
 from arena.play import Failure, Outcome
@@ -18,7 +18,6 @@ from scenarios.scenario import Role
 from trainers.cells import TrainingCell
 from trainers.recipe import Recipe
 
-Ids = list[int]
 Generate = Callable[[Sequence[Ids]], tuple[list[Ids], list[list[float]] | None]]
 """From the ids of waiting dialogues to the ids that were sampled for each, the ending one included, and
 the log-probabilities of those under the sampler, where it tells them."""

@@ -17,10 +17,10 @@ from agents.local.request import Request, Sampling
 from agents.local.weights import (
     INSTALL,
     Weights,
-    architecture,
     check,
     found_weights,
     is_id,
+    model_type,
     weights_hash,
 )
 from agents.spec import AgentSpec, Connection
@@ -70,7 +70,7 @@ def spec_of_weights(
     the folder changes nothing. Raises ValueError where there are no such weights.
     """
     folder = found_weights(weights)
-    named = model or (weights if is_id(weights) else architecture(folder))
+    named = model or (weights if is_id(weights) else model_type(folder))
     return local_spec(named, weights_hash(folder), sampling, prompt_version)
 
 

@@ -2,7 +2,8 @@
 
 A tournament of a base and its checkpoints interleaves their matches, and not all of their weights fit
 into memory at once. So a model that is in memory is asked as long as any match waits for it, and the
-next one is loaded after that; nobody waits for longer than PATIENCE_S while others are served.
+next one is loaded after that. Whoever has waited for PATIENCE_S comes first, but no sooner than that
+after the last loading: else, once all have waited so long, every single batch would cost a loading.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from agents.agent import ProviderError
 from agents.local.dialogue import Ids
 from agents.local.request import Backend, Request
-from agents.local.weights import Weights, check
+from agents.local.weights import Weights, WeightsError, check
 
 BACKEND = "ARENA_LOCAL_BACKEND"
 """The environment variable that chooses what runs the weights: vllm or transformers."""
@@ -26,6 +27,9 @@ MODELS = "ARENA_LOCAL_MODELS"
 FEWEST = 2
 """Kept in memory where it is not set: a match between two local models needs both on every turn."""
 PATIENCE_S = 60.0
+CANNOT_LOAD = (ValueError, OSError, RuntimeError, KeyError, ImportError)
+"""What bringing weights into memory raises where it is the weights, the memory, a library or a server
+that will not do; anything else is a bug of ours."""
 _QUIET = 20
 """Rounds of the event loop without a new request, after which nobody else is about to ask. From an
 answer to the next question of the same match it takes about five, and some more where a match ends and
@@ -49,6 +53,8 @@ class Engines:
         self._loaded: OrderedDict[Weights, Backend] = OrderedDict()  # least recently used first
         self._waiting: dict[Weights, deque[_Waiting]] = {}
         self._running: dict[asyncio.Task[None], Weights] = {}
+        self._brought = float("-inf")
+        """When weights were last brought into memory, by the event loop's clock."""
         self._serving: asyncio.Task[None] | None = None
         self._arrived = asyncio.Event()
         self._threads = ThreadPoolExecutor(256, thread_name_prefix="local-model")
@@ -107,7 +113,8 @@ class Engines:
         if not asked:
             return None
         longest = min(asked, key=lambda weights: asked[weights][0].since)
-        if asyncio.get_running_loop().time() - asked[longest][0].since > PATIENCE_S:
+        since = max(asked[longest][0].since, self._brought)
+        if asyncio.get_running_loop().time() - since > PATIENCE_S:
             return longest
         room = len(self._loaded) < self.most
         cheap = [weights for weights in asked if room or weights in self._loaded]
@@ -135,9 +142,13 @@ class Engines:
     async def _load_for(self, weights: Weights, queue: deque[_Waiting]) -> None:
         try:
             await self._in_thread(self._bring, weights)
+            self._brought = asyncio.get_running_loop().time()
         except Exception as error:
-            words = f"{weights.folder} cannot be loaded: {error}"
-            _fail([queue.popleft() for _ in range(len(queue))], ProviderError(words, permanent=True))
+            failed = error
+            if isinstance(error, CANNOT_LOAD):
+                words = f"{weights.folder} cannot be loaded: {_words(error)}"
+                failed = ProviderError(words, permanent=True)
+            _fail([queue.popleft() for _ in range(len(queue))], failed)
 
     async def _call(self, backend: Backend, batch: Sequence[_Waiting]) -> None:
         try:
@@ -170,12 +181,19 @@ def _fail(batch: Sequence[_Waiting], error: Exception) -> None:
             waiting.answer.set_exception(error)
 
 
+def _words(error: Exception) -> str:
+    """Return what an error says, and its kind where the words are not our own."""
+    return str(error) if isinstance(error, WeightsError) else f"{type(error).__name__}: {error}"
+
+
 @cache
 def engines() -> Engines:
-    """Return the engines of this process. Raises ValueError for a number of models that is none."""
+    """Return the engines of this process. Raises ValueError where the environment asks for a number of
+    models that is none, or for something else than vLLM or transformers."""
     given = os.environ.get(MODELS, str(FEWEST))
     if not given.isdecimal() or int(given) < 1:
         raise ValueError(f"{MODELS} is the number of models to keep in memory, not {given!r}")
+    _asked_backend()
     return Engines(_backend, int(given))
 
 
@@ -193,13 +211,17 @@ def _backend(weights: Weights) -> Backend:
 def chosen_backend() -> str:
     """Return "vllm" or "transformers": what the environment asks for, else vLLM where it is installed
     and there is a GPU. Raises ValueError where the environment asks for something else."""
-    asked = os.environ.get(BACKEND)
-    if asked in ("vllm", "transformers"):
+    if asked := _asked_backend():
         return asked
-    if asked:
-        raise ValueError(f"{BACKEND} is vllm or transformers, not {asked!r}")
     if find_spec("vllm") is None:
         return "transformers"
     import torch
 
     return "vllm" if torch.cuda.is_available() else "transformers"
+
+
+def _asked_backend() -> str | None:
+    asked = os.environ.get(BACKEND) or None
+    if asked not in ("vllm", "transformers", None):
+        raise ValueError(f"{BACKEND} is vllm or transformers, not {asked!r}")
+    return asked

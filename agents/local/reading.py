@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from agents.local.tokens import ChatTokens
+from agents.local.tokens import ChatTokens, stops_of
 from agents.local.weights import Weights
 
 
@@ -21,9 +21,9 @@ def reading(weights: Weights) -> Reading:
 
     config = AutoConfig.from_pretrained(weights.folder)
     if (weights.folder / "generation_config.json").is_file():
-        ends = GenerationConfig.from_pretrained(weights.folder).eos_token_id
+        generation = GenerationConfig.from_pretrained(weights.folder)
     else:
-        ends = GenerationConfig.from_model_config(config).eos_token_id
-    stops = [ends] if isinstance(ends, int) else list(ends or ())
+        generation = GenerationConfig.from_model_config(config)
     tokenizer = AutoTokenizer.from_pretrained(weights.folder)
-    return Reading(ChatTokens(tokenizer, stops), config.get_text_config().max_position_embeddings)
+    chat = ChatTokens(tokenizer, stops_of(generation))
+    return Reading(chat, config.get_text_config().max_position_embeddings)

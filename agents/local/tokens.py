@@ -19,6 +19,12 @@ class TemplateError(ValueError):
     """A tokenizer with which no conversation can be held; the message says what is missing."""
 
 
+def stops_of(generation_config: Any) -> list[int]:
+    """Return the ids that end an answer, from a model's generation config; empty where it names none."""
+    stops = generation_config.eos_token_id
+    return [stops] if isinstance(stops, int) else list(stops or ())
+
+
 class ChatTokens:
     """The token ids of conversations with one tokenizer.
 

@@ -64,11 +64,15 @@ def found_weights(weights: str) -> Path:
 
     Nothing is downloaded. Raises WeightsError where there is nothing, or no weights to converse with.
     """
-    folder = Path(weights).expanduser()
-    if not folder.is_dir():
-        if not is_id(weights):
-            raise WeightsError(f"there is no folder {weights}: the weights were moved or deleted")
-        folder = _downloaded(weights)
+    if is_id(weights):
+        found = downloaded(weights)
+        if found is None:
+            raise WeightsError(
+                f"{weights} is no folder here and was not downloaded: hf download {weights}"
+            )
+        folder = found
+    else:
+        folder = Path(weights).expanduser()
     _files(folder)
     for needed in ("config.json", "tokenizer_config.json"):
         if not (folder / needed).is_file():
@@ -79,6 +83,24 @@ def found_weights(weights: str) -> Path:
     return folder
 
 
+def downloaded(weights: str) -> Path | None:
+    """Return the folder that a Hugging Face id was downloaded to; None where it was not, or none of its
+    safetensors were.
+
+    Raises WeightsError where the library that knows is not installed.
+    """
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError
+    except ImportError as error:
+        raise WeightsError(f"{weights} is a Hugging Face id, which needs {INSTALL}") from error
+    try:
+        folder = Path(snapshot_download(weights, local_files_only=True))
+    except (LocalEntryNotFoundError, ValueError):  # ValueError: it is no name that a model can have
+        return None
+    return folder if any(folder.glob("*.safetensors")) else None
+
+
 def is_id(weights: str) -> bool:
     """Return whether `weights` has the form of a Hugging Face id, owner/name, and is no folder here."""
     owner, slash, name = weights.partition("/")
@@ -86,14 +108,17 @@ def is_id(weights: str) -> bool:
     return plain and not Path(weights).exists()
 
 
-def architecture(folder: Path) -> str:
+def model_type(folder: Path) -> str:
     """Return the kind of model in `folder`, as its configuration calls it, such as gemma4."""
     return str(_json(folder / "config.json").get("model_type") or "model")
 
 
 def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
-        raise WeightsError(f"there is no folder {folder}: the weights were moved or deleted")
+        raise WeightsError(
+            f"there is no folder {folder}: check the path; if it was registered, its weights were moved "
+            "or deleted"
+        )
     tensors = sorted(folder.glob("*.safetensors"))
     if not tensors:
         raise WeightsError(f"{folder} holds no *.safetensors: is it the folder of a checkpoint?")
@@ -129,16 +154,3 @@ def _json(path: Path) -> dict[str, object]:
     except (OSError, ValueError) as error:
         raise WeightsError(f"{path} cannot be read: {error}") from error
     return content if isinstance(content, dict) else {}
-
-
-def _downloaded(weights: str) -> Path:
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError as error:
-        raise WeightsError(f"{weights} is a Hugging Face id, which needs {INSTALL}") from error
-    try:
-        return Path(snapshot_download(weights, local_files_only=True))
-    except Exception as error:
-        raise WeightsError(
-            f"{weights} is no folder here and was not downloaded: hf download {weights}"
-        ) from error

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 from transformers import (
     AutoModelForCausalLM,
     GenerationConfig,
@@ -31,15 +32,19 @@ class Loaded:
     rows, calls = ROWS, 1
 
     def __init__(self, weights: Weights) -> None:
-        """Raise WeightsError where the folder does not hold all of the model's weights."""
+        """Raise WeightsError where the folder does not hold all of the model's weights, or a file of
+        them is damaged."""
         transformers.utils.logging.disable_progress_bar()
         gpu = torch.cuda.is_available()
-        self._model, found = AutoModelForCausalLM.from_pretrained(
-            weights.folder,
-            dtype=torch.bfloat16 if gpu else torch.float32,
-            device_map="auto" if gpu else "cpu",
-            output_loading_info=True,
-        )
+        try:
+            self._model, found = AutoModelForCausalLM.from_pretrained(
+                weights.folder,
+                dtype=torch.bfloat16 if gpu else torch.float32,
+                device_map="auto" if gpu else "cpu",
+                output_loading_info=True,
+            )
+        except SafetensorError as error:
+            raise WeightsError(f"its files cannot be read: {error}") from error
         if missing := sorted(found["missing_keys"]):
             raise WeightsError(
                 f"its files lack {len(missing)} of the model's weights, {missing[0]} among them"

@@ -40,7 +40,7 @@ class Served:
 
     def __init__(self, weights: Weights, servers: int) -> None:
         """Start a server, one of at most `servers`. Raises RuntimeError with its last words where it
-        does not come up."""
+        does not come up, and OSError where it does not answer then. None is left running."""
         self._stops = sorted(reading(weights).chat.stops)
         port = _free_port()
         self._address = f"http://127.0.0.1:{port}"
@@ -59,13 +59,13 @@ class Served:
         atexit.register(self.close)
         try:
             self._wait_until_ready()
+            self.receipt: Mapping[str, Any] = {
+                "vllm": self._ask("/version")["version"],
+                "arguments": more,
+            }
         except BaseException:
             self.close()
             raise
-        self.receipt: Mapping[str, Any] = {
-            "vllm": self._ask("/version")["version"],
-            "arguments": more,
-        }
 
     def answer(self, requests: Sequence[Request]) -> list[Ids]:
         """Return what was sampled for each request. Raises ProviderError where the server fails."""

@@ -14,8 +14,13 @@ import pytest
 
 pytest.importorskip("trl", reason="tiny models need pip install 'bargaining-arena[train]'")
 
+from agents.local.engine import Engines
+from agents.local.weights import Weights
 from arena.entry import RegistryError, entry_from
+from arena.lineup import Request, resolve
+from arena.registry import Registry
 from arena.store import Filter, Store
+from arena.tournament import Settings, Tournament
 from tests.agents.local.untaught import untaught
 from tests.arena.running import arena, command, environment, rows
 from tests.trainers.small_run import tiny_base
@@ -175,6 +180,30 @@ def test_a_model_elsewhere_may_have_another_prompt() -> None:
     spec = entry_from({"name": "new", "model": "a/b", "prompt": "brief1"}).registration().spec
     assert spec.prompt_version == "brief1"
     assert spec.version != entry_from({"name": "new", "model": "a/b"}).registration().spec.version
+
+
+def test_each_model_is_brought_into_memory_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many checkpoints in one tournament, and room for one of them at a time."""
+    from agents.local import agent
+    from agents.local.with_transformers import Loaded
+
+    loads: list[Path] = []
+
+    def load(weights: Weights) -> Loaded:
+        loads.append(weights.folder)
+        return Loaded(weights)
+
+    engines = Engines(load, most=1)
+    monkeypatch.setattr(agent, "engines", lambda: engines)
+    folders = [untaught("E-series", seed).folder for seed in range(3)]
+    with Store.open(str(tmp_path / "a.db")) as store:
+        for name, folder in zip("abc", folders, strict=True):
+            fields = {"name": name, "weights": str(folder), "prompt": "brief1", "max_tokens": 8}
+            Registry(store).register([entry_from(fields)])
+        request = Request(sellers=[*"abc"], buyers=["linear"], domains=["lamps"], scenarios=4, turns=2)
+        tournament = Tournament(store, resolve(request, store), Settings(concurrency=2))
+        assert tournament.run().played == 12
+    assert loads == folders
 
 
 @pytest.mark.slow

@@ -162,3 +162,11 @@ def test_no_matches_are_over_at_once() -> None:
     answer, rounds = answers_of(build(spec_of("linear")))
     assert asyncio.run(run_lockstep([], Role.SELLER, answer)) == []
     assert rounds == []
+
+
+def test_no_match_is_dropped_in_silence() -> None:
+    """Where `in_step` says that it is over and it is not, outcomes would belong to other places."""
+    answer, _ = answers_of(build(spec_of("linear")))
+    seats = [Seat(game(index), build(spec_of("linear")), Random(index)) for index in range(2)]
+    with pytest.raises(AssertionError, match="while matches were live"):
+        asyncio.run(run_lockstep(seats, Role.SELLER, answer, None, lambda live: False))

@@ -11,7 +11,10 @@ import pytest
 
 from agents.scripted import spec_of
 from agents.spec import Connection, Profile
+from arena.entry import entry_from
+from arena.registry import Registry
 from arena.store import Registration, Store, StoreError
+from tests.agents.local.untaught import untaught
 from tests.trainers.small_run import OWN, SHAPE, prepared_for, recipe_for
 from trainers import bases
 from trainers.bases import Base, made
@@ -97,6 +100,15 @@ def test_weights_that_play_under_a_name_are_known_by_it(store: Store) -> None:
     assert (
         base_agent(replace(BASE, name="checkpoint-26"), RECIPE, store.registrations()).name == "run-26"
     )
+
+
+def test_a_base_that_was_registered_by_hand_is_the_base(store: Store) -> None:
+    weights = untaught("E-series")
+    by_hand = {"prompt": RECIPE.prompt_version, "max_tokens": RECIPE.answer_tokens, "role": "seller"}
+    entry = entry_from({"name": "mine", "weights": str(weights.folder), **by_hand})
+    Registry(store).register([entry])
+    base = replace(BASE, weights=str(weights.folder), revision=weights.revision)
+    assert base_agent(base, RECIPE, store.registrations()).name == "mine"
 
 
 def test_a_base_takes_nobodys_name(store: Store) -> None:

@@ -265,6 +265,13 @@ def test_weights_that_lack_some_are_not_filled_in_at_random(copy: Weights) -> No
         Loaded(Weights(copy.folder, weights_hash(copy.folder)))
 
 
+def test_a_damaged_file_of_weights_is_no_bug_of_ours(copy: Weights) -> None:
+    file = copy.folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(WeightsError, match="cannot be read"):
+        Loaded(Weights(copy.folder, weights_hash(copy.folder)))
+
+
 def test_a_tokenizer_with_no_end_of_an_answer_voids_with_advice(copy: Weights) -> None:
     (copy.folder / "generation_config.json").write_text(json.dumps({"eos_token_id": 1}))
     outcome = match(seller(Weights(copy.folder, weights_hash(copy.folder))))

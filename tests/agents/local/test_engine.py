@@ -7,6 +7,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,31 @@ def test_nobody_waits_while_others_are_served_without_end(
     asyncio.run(play())
 
 
+def test_models_that_all_wait_too_long_take_turns_of_some_length(
+    weights: list[Weights], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else, once everybody had waited for so long, every batch would cost a loading."""
+    monkeypatch.setattr(engine, "PATIENCE_S", 0.1)
+    began: list[float] = []
+
+    def load(found: Weights) -> Recorder:
+        began.append(time.monotonic())
+        return Recorder(found, [])
+
+    engines = Engines(load, most=1)
+
+    async def play() -> None:
+        matches = [asyncio.create_task(match(engines, found, 0, 10_000)) for found in weights]
+        while len(began) < 7:
+            await asyncio.sleep(0.01)
+        for task in matches:
+            task.cancel()
+
+    asyncio.run(asyncio.wait_for(play(), 60))
+    turns = [later - earlier for earlier, later in pairwise(began)]
+    assert min(turns) >= 0.1, turns
+
+
 def test_requests_join_those_under_way_where_the_backend_can(weights: list[Weights]) -> None:
     made: list[Recorder] = []
 
@@ -185,6 +211,32 @@ def test_overwritten_weights_fail_their_own_matches_only(weights: list[Weights])
         assert isinstance(error, ProviderError)
         assert error.permanent
         assert "now holds other weights" in str(error)
+
+
+@pytest.mark.parametrize("error", [KeyError("gemma9"), RuntimeError("CUDA out of memory")])
+def test_what_cannot_be_loaded_is_void_and_named_with_its_kind(
+    weights: list[Weights], error: Exception
+) -> None:
+    with pytest.raises(ProviderError) as raised:
+        asyncio.run(match(Engines(failing(error)), weights[0], 0, 1))
+    assert raised.value.permanent
+    words = f"{weights[0].folder} cannot be loaded: {type(error).__name__}: {error}"
+    assert str(raised.value) == words
+
+
+def test_a_bug_of_ours_in_loading_is_no_providers_trouble(weights: list[Weights]) -> None:
+    """So that the run stops: a driver takes a ProviderError alone for the provider's."""
+    with pytest.raises(TypeError, match="our own"):
+        asyncio.run(match(Engines(failing(TypeError("our own"))), weights[0], 0, 1))
+
+
+def failing(error: Exception) -> Any:
+    """Return a way to load weights that raises `error`."""
+
+    def load(weights: Weights) -> Recorder:
+        raise error
+
+    return load
 
 
 def test_an_engine_serves_one_event_loop_after_another(weights: list[Weights]) -> None:
@@ -235,5 +287,6 @@ def test_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(engine.BACKEND, name)
         assert engine.chosen_backend() == name
     monkeypatch.setenv(engine.BACKEND, "llama")
-    with pytest.raises(ValueError, match="vllm or transformers"):
-        engine.chosen_backend()
+    for asked in (engine.chosen_backend, engine.engines.__wrapped__):
+        with pytest.raises(ValueError, match="vllm or transformers, not 'llama'"):
+            asked()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agents.agent import ActionKind, Brief, Event, View
 from agents.language_model.prompt import BRIEF_PROMPT, PROMPT_VERSION, Conversation, Message
-from agents.local.tokens import ChatTokens, TemplateError
+from agents.local.tokens import ChatTokens, TemplateError, stops_of
 from scenarios.domain import Term
 from scenarios.scenario import Preferences, Role
 
@@ -218,3 +218,10 @@ def test_a_template_that_leaves_out_system_messages_is_refused() -> None:
     )
     with pytest.raises(TemplateError, match="leaves out the system message"):
         ChatTokens(silent, own.convert_tokens_to_ids(["<|im_end|>"]))
+
+
+@pytest.mark.parametrize(("named", "stops"), [(7, [7]), (0, [0]), ([7, 1], [7, 1]), (None, [])])
+def test_a_model_names_one_end_of_an_answer_or_several_or_none(named: Any, stops: list[int]) -> None:
+    from transformers import GenerationConfig
+
+    assert stops_of(GenerationConfig(eos_token_id=named)) == stops

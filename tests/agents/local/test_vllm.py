@@ -57,9 +57,42 @@ def test_a_server_that_does_not_come_up_says_its_last_words() -> None:
 def test_matches_whose_server_does_not_come_up_are_void(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(engine.BACKEND, "vllm")
     request = Request((4, 9), Sampling(), 0)
-    with pytest.raises(ProviderError, match="cannot be loaded: the vLLM server ended") as raised:
+    with pytest.raises(
+        ProviderError, match="cannot be loaded: RuntimeError: the vLLM server ended"
+    ) as raised:
         asyncio.run(Engines(engine._backend).answer(untaught("E-series"), request))
     assert raised.value.permanent
+
+
+HALF_A_SERVER = """
+import os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/health" else 404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+open(os.environ["PID_FILE"], "w").write(str(os.getpid()))
+HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Answer).serve_forever()
+"""
+
+
+def test_a_server_that_does_not_tell_its_version_is_not_left_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program in vLLM's place, which is healthy and knows nothing else."""
+    package = tmp_path / "vllm" / "entrypoints" / "cli"
+    package.mkdir(parents=True)
+    (package / "main.py").write_text(HALF_A_SERVER)
+    for folder in (package, *package.parents[:2]):
+        (folder / "__init__.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PID_FILE", str(tmp_path / "pid"))
+    with pytest.raises(OSError, match="404"):
+        Served(untaught("E-series"), 2)
+    assert gone(int((tmp_path / "pid").read_text()))
 
 
 @pytest.mark.slow

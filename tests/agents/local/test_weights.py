@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.local import weights
-from agents.local.weights import WeightsError, found_weights, is_id, weights_hash
+from agents.local.weights import WeightsError, downloaded, found_weights, is_id, weights_hash
 
 
 @pytest.fixture
@@ -77,12 +77,31 @@ def test_what_is_missing_is_named(folder: Path, missing: str, says: str) -> None
 
 
 def test_no_folder_and_no_weights(tmp_path: Path) -> None:
-    with pytest.raises(WeightsError, match="moved or deleted"):
-        found_weights(str(tmp_path / "gone"))
+    for gone in (tmp_path / "gone", Path("gone")):
+        with pytest.raises(WeightsError, match=rf"no folder {gone}: check the path; if .*registered"):
+            found_weights(str(gone))
     with pytest.raises(WeightsError, match="safetensors"):
         weights_hash(tmp_path)
     with pytest.raises(WeightsError, match="hf download nobody/nothing"):
         found_weights("nobody/nothing")
+
+
+def test_an_id_is_the_folder_that_it_was_downloaded_to(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    kept = tmp_path / "cache" / "models--nobody--nothing"
+    (kept / "refs").mkdir(parents=True)
+    (kept / "refs" / "main").write_text("a1")
+    snapshot = Path(shutil.copytree(folder, kept / "snapshots" / "a1"))
+    assert downloaded("nobody/nothing") == snapshot == found_weights("nobody/nothing")
+    for tensors in snapshot.glob("*.safetensors"):  # as where only its tokenizer was ever asked for
+        tensors.unlink()
+    for absent in ("nobody/nothing", "nobody/at-all", "nobody/not--a--name"):
+        assert downloaded(absent) is None
+        with pytest.raises(WeightsError, match=f"was not downloaded: hf download {absent}"):
+            found_weights(absent)
 
 
 def test_ids(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
