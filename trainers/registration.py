@@ -59,7 +59,8 @@ def lineage(run: str, recipe: Recipe, base: Base, saved: Checkpoint) -> dict[str
 
     `tokens`: of all dialogues so far, both sides and the prompts. `flops`: spent on them, see
     :func:`trainers.work.training_flops`; a token that is read again on every turn counts once. `kl`: to
-    the base, of the step before the save, in nats a token.
+    the base, of the step before the save, in nats a token. A varied buyer's version is that of the buyer
+    that is named, unvaried.
     """
     logged = saved.logged()
     tokens = sum(entry["dialogue_tokens"] for entry in logged)
@@ -75,13 +76,18 @@ def lineage(run: str, recipe: Recipe, base: Base, saved: Checkpoint) -> dict[str
         "learning_rate": recipe.learning_rate,
         "seed": recipe.seed,
         "beta": recipe.beta,
+        "loss_type": recipe.loss_type,
         "group_size": recipe.group_size,
         "groups_per_step": recipe.groups_per_step,
         "tokens": tokens,
         "flops": training_flops(base.params, tokens, read) if base.params else None,
         "buyers": [buyer.name for buyer in recipe.buyers],
+        "buyer_versions": [buyer.version for buyer in recipe.buyers],
         "buyer_families": sorted({buyer.family for buyer in recipe.buyers if buyer.family}),
+        "vary_buyers": recipe.vary_buyers,
         "domains": [domain.name for domain in recipe.domains],
+        "domain_versions": [domain.version for domain in recipe.domains],
+        "prompt_version": recipe.prompt_version,
         "weights": saved.weights,
         "kl": kl if kl is not None and isfinite(kl) else None,
         "shuffled_rewards": recipe.shuffled_rewards,

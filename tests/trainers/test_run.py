@@ -17,6 +17,7 @@ from agents.scripted import spec_of
 from agents.spec import Connection, Profile
 from arena.errors import UserError
 from arena.store import Registration, RunStatus, Store
+from scenarios.catalogue import bundled
 from tests.trainers import watched
 from tests.trainers.small_run import CPU, prepared_for, recipe_for, tiny_base
 from tests.trainers.watched import Run
@@ -108,6 +109,11 @@ def test_a_checkpoint_is_an_agent_with_its_lineage(whole: Run, tiny_base: Path) 
     assert (lineage["learning_rate"], lineage["seed"], lineage["beta"]) == (1e-3, 0, 0.05)
     assert (lineage["group_size"], lineage["groups_per_step"]) == (4, 2)
     assert (lineage["buyers"], lineage["domains"]) == (["linear", "boulware"], ["lamps", "chairs"])
+    small = bundled("small")
+    assert lineage["buyer_versions"] == [spec_of(name).version for name in lineage["buyers"]]
+    assert lineage["domain_versions"] == [small[name].version for name in lineage["domains"]]
+    assert (lineage["prompt_version"], lineage["loss_type"]) == ("brief1", "dapo")
+    assert (lineage["vary_buyers"], lineage["shuffled_rewards"]) == (True, False)
     assert lineage["kl"] == whole.steps[-1][1]["kl"]
     assert lineage["tokens"] == whole.steps[-1][1]["num_tokens"]
     # 6 N a token learned from, 2 N sampled and 2 N scored by the reference.
