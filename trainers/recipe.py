@@ -16,7 +16,10 @@ STUDY = {"learning_rate": 1e-6, "steps": 104}
 """Reported by the study for its shared rate (arXiv 2610.06204), which also has GRPO on all parameters, a
 KL penalty to the base and a frozen pool of buyers. Every other default here is this project's choice."""
 
-LossType = Literal["grpo", "dapo", "dr_grpo", "bnpo"]
+LossType = Literal["grpo", "dapo", "bnpo"]
+"""How tokens are weighed, in TRL's words: `grpo` weighs every dialogue of a step alike, void ones
+included, `dapo` every token of a step, `bnpo` every token of a batch. Dr. GRPO is left out: its
+advantages are not divided by the group's spread, and these are."""
 
 
 class TrainingBuyer(BaseModel):
@@ -55,7 +58,6 @@ class Recipe(BaseModel):
     beta: float = Field(0.01, ge=0)
     """Weight of the KL divergence from the base; 0 keeps no reference."""
     loss_type: LossType = "dapo"
-    warmup_steps: int = Field(5, ge=0)
     max_grad_norm: float = Field(1.0, gt=0)
     buyers: tuple[TrainingBuyer, ...] = Field(min_length=1)
     vary_buyers: bool = True

@@ -57,7 +57,6 @@ def recipe_for(model: str | Path, **changes: Any) -> Recipe:
         "group_size": 4,
         "groups_per_step": 2,
         "beta": 0.05,
-        "warmup_steps": 0,
         "turns": 2,
         "message_limit": 80,
         "scenarios": 16,

@@ -107,10 +107,10 @@ def test_shuffled_rewards_are_the_same_ones_elsewhere(tiny_base: Path, tmp_path:
 
 def test_sampling_is_that_of_the_policy_itself(tmp_path: Path) -> None:
     """A temperature or a cut of the tail would bias the ratios; the rest is the recipe's."""
-    recipe = recipe_for("none", loss_type="dr_grpo", beta=0.02, learning_rate=3e-6)
+    recipe = recipe_for("none", loss_type="bnpo", beta=0.02, learning_rate=3e-6)
     args = settings(recipe, CPU, tmp_path)
     assert (args.temperature, args.top_k, args.top_p, args.repetition_penalty) == (1.0, 0, 1.0, 1.0)
-    assert (args.loss_type, args.beta, args.learning_rate) == ("dr_grpo", 0.02, 3e-6)
+    assert (args.loss_type, args.beta, args.learning_rate) == ("bnpo", 0.02, 3e-6)
     assert (args.num_iterations, args.shuffle_dataset) == (1, False)
     assert args.max_completion_length == recipe.answer_tokens
 
