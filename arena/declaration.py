@@ -10,6 +10,7 @@ from arena.analysis import Analysis, Contrast, Guards, Interval, Share
 from arena.design import Player
 from arena.errors import UserError, mistakes
 from arena.naming import Names
+from arena.opponents import listed
 from arena.store import Registration
 
 _SIGN = "[-\u2212\u2013]"
@@ -101,9 +102,8 @@ def analysis_of(
 
     What it leaves open is taken from the registry (`agents`, by version): an arm's base is the seller
     that its profile names as its base; the contrasts are every arm less its base; families are those of
-    the profiles; and the training families are what the arms' lineage lists under ``buyer_families``
-    (beside ``buyers``, the names of whom they were trained against). Raises UserError where a name means
-    nobody here.
+    the profiles; and the training families are what the arms' lineage lists under ``buyer_families``.
+    Raises UserError where a name means nobody here.
     """
     arms, table = Names(sellers, "seller"), Names(buyers, "buyer")
     notes: list[str] = []
@@ -112,7 +112,6 @@ def analysis_of(
     else:
         bases = {arms.find(arm): arms.find(base) for arm, base in declared.bases.items()}
     excluded = tuple(dict.fromkeys(table.find(buyer) for buyer in declared.excluded))
-    notes += _trained_against(excluded, bases, agents)
     families = declared.training_families
     if families is None:
         families = [name for arm in bases for name in listed(agents[arm], "buyer_families")]
@@ -170,19 +169,3 @@ def _families(
         return {everyone.find(name): family for name, family in declared.items()}
     known = {player.version: agents[player.version].profile.family for player in players}
     return {version: family for version, family in known.items() if family is not None}
-
-
-def _trained_against(
-    excluded: Sequence[str], bases: Mapping[str, str], agents: Mapping[str, Registration]
-) -> Iterator[str]:
-    names = {agents[version].name for version in excluded}
-    for arm in bases:
-        for buyer in sorted(names & set(listed(agents[arm], "buyers"))):
-            yield f"{agents[arm].name} was trained against {buyer}, which the design excludes from that"
-
-
-def listed(agent: Registration, key: str) -> list[str]:
-    """Return the texts that an agent's lineage lists under `key`."""
-    found = agent.profile.lineage.get(key, [])
-    listed = found if isinstance(found, list) else [found]
-    return [entry for entry in listed if isinstance(entry, str)]

@@ -2,7 +2,8 @@
 
 A design never changes, so whoever wants another arm or a wider limit freezes another design. What that
 one changes of an earlier one, over the same declared sellers, goes to its log, with a reason; so does a
-withdrawal that takes a planned match away. The log is append-only. It blocks nothing and hides nothing.
+withdrawal that takes a planned match away, and a seller that was trained against a buyer which the
+design excludes from training. The log is append-only. It blocks nothing and hides nothing.
 """
 
 from collections.abc import Iterable
@@ -11,6 +12,8 @@ from typing import NamedTuple
 from agents.spec import AgentSpec
 from arena.design import Design
 from arena.differences import Departure, Kind, differences
+from arena.opponents import broken_exclusions
+from arena.registry import Registry
 from arena.schedule import Place, plan
 from arena.store import Listed, Store
 from scenarios.domain import Domain
@@ -49,7 +52,8 @@ def freeze(
 
 def pending(store: Store, design: Design) -> list[Departure]:
     """Return what freezing `design` now would log: one entry for each kind of difference from each
-    earlier design that is about the same sellers (:func:`_related`)."""
+    earlier design that is about the same sellers (:func:`_related`), and one for each exclusion from
+    training that a seller broke."""
     stored = store.designs()
     frozen_at = next((s.created_at for s in stored if s.design.hash == design.hash), None)
     logged = [] if frozen_at is None else store.deviations(design.hash)
@@ -63,7 +67,9 @@ def pending(store: Store, design: Design) -> list[Departure]:
         for kind, what in differences(old.design, design):
             if kind.value not in known:
                 due.append(Departure(kind, against + what))
-    return due
+    told = {entry.what for entry in logged}
+    broken = [what for what in broken_exclusions(design, Registry(store)) if what not in told]
+    return due + [Departure(Kind.ANALYSIS, what) for what in broken]
 
 
 def tried(designs: Iterable[Design], base_version: str) -> int:

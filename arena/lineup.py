@@ -13,6 +13,7 @@ from agents.build import UnplayableError, build, refusal
 from arena.declaration import Declaration, analysis_of
 from arena.design import Design, DesignDomain, Player
 from arena.errors import UserError, mistakes
+from arena.opponents import broken_exclusions
 from arena.protocol import PROTOCOL_VERSION
 from arena.registry import Registry, costs_money
 from arena.store import Registration, Store
@@ -81,7 +82,9 @@ class Lineup:
     built: dict[str, Agent]
     domains: dict[str, Domain]
     notes: list[str] = field(default_factory=list)
-    """What was left out of a default line-up or analysis, and why."""
+    """What was left out of a default line-up or analysis, and why; and all of `broken`."""
+    broken: list[str] = field(default_factory=list)
+    """Which sellers were trained against a buyer that the design excludes from training, in words."""
 
     @property
     def paid(self) -> list[str]:
@@ -141,7 +144,9 @@ def resolve(request: Request, store: Store, extra: Iterable[Domain] = ()) -> Lin
     )
     design = _design(request, {**sides, "domains": planned, "analysis": analysis})
     _check(design, domains)
-    return Lineup(design, agents, built, {domain.version: domain for domain in domains}, notes)
+    broken = broken_exclusions(design, registry)
+    planned_domains = {domain.version: domain for domain in domains}
+    return Lineup(design, agents, built, planned_domains, notes + broken, broken)
 
 
 def _design(request: Request, resolved: dict[str, Any]) -> Design:

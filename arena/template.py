@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from arena.analysis import Contrast
-from arena.declaration import Declaration, listed
+from arena.declaration import Declaration
 from arena.design import Design
 from arena.errors import UserError
 from arena.lineup import Request
+from arena.opponents import buyers_met, domains_met, listed
 from arena.registry import Registry
 from arena.store import Registration
 
@@ -71,12 +72,14 @@ def _declaring(declared: Declaration, base: Registration, arms: Sequence[Registr
     )
 
 
-def seen_in_training(design: Design, arms: Sequence[Registration]) -> Iterator[str]:
+def seen_in_training(design: Design, arms: Sequence[Registration], registry: Registry) -> Iterator[str]:
     """Yield what an arm met in training, by its lineage, that should be new to it: buyers of the design,
-    and domains that it holds out."""
-    met = {key: {name for arm in arms for name in listed(arm, key)} for key in ("buyers", "domains")}
-    if buyers := sorted({buyer.name for buyer in design.buyers} & met["buyers"]):
+    and domains that it holds out. A buyer that the design excludes from training is no mere note: see
+    :func:`arena.opponents.broken_exclusions`."""
+    excluded = design.analysis.excluded if design.analysis is not None else ()
+    allowed = [buyer for buyer in design.buyers if buyer.version not in excluded]
+    if buyers := sorted({words for _, words in buyers_met(arms, allowed, registry)}):
         yield f"trained against {', '.join(buyers)}: a gain there need not carry over to other buyers"
-    held_out = {domain.name for domain in design.domains if domain.held_out}
-    if domains := sorted(held_out & met["domains"]):
+    held_out = [domain for domain in design.domains if domain.held_out]
+    if domains := sorted({words for _, words in domains_met(arms, held_out)}):
         yield f"trained on {', '.join(domains)}, which the design holds out: nothing new is tried there"

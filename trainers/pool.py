@@ -1,9 +1,8 @@
 """The frozen pool of buyers: who may be in it, and what a reader of the results should know of it.
 
-The point of an evaluation is that its buyers were never seen in training. A buyer that the design
-excludes from training is refused in every guise: this version, another version of its name, the same
-strategy, model or plug-in with other settings. One that the evaluation plays without excluding it is
-warned of, and so is one of the same family.
+A buyer that the design of the evaluation excludes from training is refused in every guise
+(:mod:`arena.opponents`). One that it plays without excluding it is warned of, and so is one of the same
+family.
 """
 
 import os
@@ -14,6 +13,7 @@ from agents.language_model.provider import library
 from agents.scripted import PANEL_BUYERS, STRATEGIES, spec_of
 from arena.design import Design
 from arena.errors import UserError
+from arena.opponents import Opponent, guise
 from arena.registry import Registry
 from arena.store import Registration, Store
 from scenarios.domain import Domain
@@ -21,14 +21,6 @@ from scenarios.domain import Domain
 DEFAULT_BUYERS = ("boulware", "conceder", "tit_for_tat")
 """This project's choice: holding out, giving way, and giving what is given, none of them exploitable by
 a fixed policy. `micro_quantile` and `logroller` are left to meet a trained seller for the first time."""
-
-ALIKE = {
-    "scripted": ("strategy", "the same strategy with other parameters"),
-    "model": ("model", "the same model with other settings"),
-    "local": ("revision", "the same weights with other settings"),
-    "plugin": ("target", "the same plug-in with other settings"),
-}
-"""Of every kind of agent, the field that makes two of them one opponent, and how to say so."""
 
 
 def pool_of(
@@ -113,7 +105,10 @@ def _against(pool: Sequence[Registration], evaluation: Design, store: Store) -> 
     for player in evaluation.buyers:
         other = registry.as_played(player.name, player.version)
         for agent in pool:
-            same = _same(agent, player.name, player.version, other)
+            same = guise(
+                Opponent(agent.name, agent.spec.version, agent.spec),
+                Opponent(player.name, player.version, other.spec if other is not None else None),
+            )
             if same and player.version in excluded:
                 raise UserError(
                     f"{agent.full_name} must not be trained against: the design excludes the buyer "
@@ -129,18 +124,6 @@ def _against(pool: Sequence[Registration], evaluation: Design, store: Store) -> 
                     f"the evaluation's buyer {player.name} and {agent.name} of the pool are both of the "
                     f"family {family}: read the gain against each buyer apart"
                 )
-
-
-def _same(agent: Registration, name: str, version: str, other: Registration | None) -> str | None:
-    """Return in which way a buyer of the pool is the evaluation's `other`, in words; None: it is not."""
-    if agent.spec.version == version:
-        return "the same"
-    if agent.name == name:
-        return "another version of it"
-    if other is None or agent.spec.kind != other.spec.kind:
-        return None
-    field, words = ALIKE[agent.spec.kind]
-    return words if getattr(agent.spec, field) == getattr(other.spec, field) else None
 
 
 def _shared(agent: Registration, other: Registration) -> str | None:

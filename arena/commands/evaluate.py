@@ -91,7 +91,7 @@ def evaluate(
     start = registry.find(base)
     arms, twins = distinct(start, [registry.find(name) for name in checkpoints])
     lineup = resolve(with_arms(request_of(store, design), start, arms, registry), store)
-    lineup.notes += [*twins, *seen_in_training(lineup.design, arms)]
+    lineup.notes += [*twins, *seen_in_training(lineup.design, arms, registry)]
     why = reason or f"an evaluation of {', '.join(arm.name for arm in arms)}"
     summary = _played(store, lineup, settings, why, yes)
     lineages = {arm.spec.version: arm.profile.lineage for arm in arms}

@@ -116,7 +116,7 @@ def closing_lines(summary: Summary, lineup: Lineup, database: str | None) -> lis
 def attention(summary: Summary, lineup: Lineup) -> list[str]:
     """Return what needs attention, each in a few words."""
     names = {version: plain(agent.name) for version, agent in lineup.agents.items()}
-    found = []
+    found = [plain(broken) for broken in lineup.broken]
     if summary.interrupted:
         found.append("stopped before the end")
     if summary.trouble:

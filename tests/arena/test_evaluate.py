@@ -119,8 +119,8 @@ def test_it_prints_gains_by_panel_their_sources_and_guards(folder: Path) -> None
 def test_it_says_what_the_checkpoints_met_in_training(folder: Path) -> None:
     command = ["evaluate", RUN, "--design", str(folder / "plan.yaml"), "--db", str(folder / "arena.db")]
     done = CliRunner().invoke(app, command, env={"ARENA_DB": None})
-    assert "note: trained against linear:" in done.stderr
-    assert "note: trained on chairs, which the design holds out:" in done.stderr
+    assert "note: trained against linear (the same by name):" in done.stderr
+    assert "note: trained on chairs (the same by name), which the design holds out:" in done.stderr
 
 
 def test_a_stored_design_is_a_template_too_and_old_matches_make_it_exploratory(tmp_path: Path) -> None:
