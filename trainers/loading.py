@@ -131,18 +131,15 @@ def trainable(model: Any) -> int:
 def agree(model: Any, tokenizer: Any, folder: Path) -> None:
     """Make model and tokenizer agree on what ends an answer and what pads, where one of them is silent.
 
-    An answer ends at any of the generation config's tokens and at the tokenizer's own. A tokenizer
-    without one takes what ends an answer in its chat template; one without padding pads with that.
-    Raises UserError where nothing ends an answer, or no conversation can be held.
+    What ends an answer: :class:`agents.local.tokens.ChatTokens`. A tokenizer without an end takes what
+    ends an answer in its chat template; one without padding pads with that. Raises UserError where
+    nothing ends an answer, or no conversation can be held.
     """
-    stops = stops_of(model.generation_config)
-    if tokenizer.eos_token_id is not None and tokenizer.eos_token_id not in stops:
-        stops.append(tokenizer.eos_token_id)
     try:
-        chat = ChatTokens(tokenizer, stops)
+        chat = ChatTokens(tokenizer, stops_of(model.generation_config))
     except TemplateError as error:
         raise UserError(f"{folder}: {error}") from error
-    model.generation_config.eos_token_id = stops
+    model.generation_config.eos_token_id = sorted(chat.stops)
     if tokenizer.eos_token_id is None:
         tokenizer.eos_token = tokenizer.convert_ids_to_tokens(chat.close)
     if tokenizer.pad_token_id is None:

@@ -28,9 +28,10 @@ def stops_of(generation_config: Any) -> list[int]:
 class ChatTokens:
     """The token ids of conversations with one tokenizer.
 
-    `tokenizer` is a Hugging Face tokenizer with a chat template; `stops` are the ids that end an answer,
-    from the model's generation config. Raises TemplateError where there is no template, or it leaves out
-    the system message, or it shows no end of an answer among `stops`.
+    `tokenizer` is a Hugging Face tokenizer with a chat template; `stops` are the ids that end an answer
+    by the model's generation config. The tokenizer's own end token does so too: TRL and vLLM sample up to
+    either, and a checkpoint that was saved with both must play as its base. Raises TemplateError where
+    there is no template, or it leaves out the system message, or it shows none of these ends.
     """
 
     def __init__(self, tokenizer: Any, stops: Sequence[int]) -> None:
@@ -39,7 +40,8 @@ class ChatTokens:
                 "the tokenizer has no chat template: an instruction-tuned model is needed"
             )
         self._tokenizer = tokenizer
-        self.stops = frozenset(stops)
+        own = tokenizer.eos_token_id
+        self.stops = frozenset(stops) | (frozenset() if own is None else {own})
         if not self.stops:
             raise TemplateError("the model names no token that ends an answer (eos_token_id)")
         between, self._after = _around(tokenizer)

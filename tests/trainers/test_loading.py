@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from agents.local.reading import reading
+from agents.local.weights import Weights, weights_hash
 from arena.errors import UserError
 from trainers.loading import load, located, trainable, whole
 from trainers.tiny import SPECIAL, tokenizer_of
@@ -219,12 +221,31 @@ def test_a_tokenizer_without_an_end_or_padding_gets_that_of_its_template(
     assert given == ("<turn|>" if gone == "eos_token" else tokenizer.eos_token)
 
 
-def test_an_answer_ends_where_either_of_model_and_tokenizer_says(text_only: Path) -> None:
-    """TRL samples up to both, so an answer that ends with either must not be taken for cut off."""
-    turn = SPECIAL.index("<turn|>")
-    rewrite(text_only, "generation_config.json", lambda c: {**c, "eos_token_id": turn})
+@pytest.mark.parametrize(
+    ("model_says", "tokenizer_says", "ends"),
+    [
+        (["<turn|>"], "<eos>", {"<eos>", "<turn|>"}),
+        ([], "<turn|>", {"<turn|>"}),
+        (["<turn|>"], None, {"<turn|>"}),
+    ],
+)
+def test_an_answer_ends_where_either_of_model_and_tokenizer_says_in_training_and_at_play(
+    text_only: Path, tmp_path: Path, model_says: list[str], tokenizer_says: str | None, ends: set[str]
+) -> None:
+    """TRL samples up to both, so an answer that ends with either must not be taken for cut off; and what
+    a checkpoint is saved with must not tell it from its base."""
+    stops = [SPECIAL.index(name) for name in model_says] or None
+    for name in ("generation_config.json", "config.json"):
+        rewrite(text_only, name, lambda c: {**c, "eos_token_id": stops})
+    rewrite(text_only, "tokenizer_config.json", lambda c: {**c, "eos_token": tokenizer_says})
     model, tokenizer = load(str(text_only))
-    assert model.generation_config.eos_token_id == [turn, tokenizer.eos_token_id]
+    checkpoint = tmp_path / "checkpoint"
+    model.save_pretrained(checkpoint)
+    tokenizer.save_pretrained(checkpoint)
+    expected = {SPECIAL.index(name) for name in ends}
+    assert set(model.generation_config.eos_token_id) == expected
+    for folder in (text_only, checkpoint):
+        assert reading(Weights(folder, weights_hash(folder))).chat.stops == expected
 
 
 def test_without_any_end_of_an_answer_there_is_no_training(text_only: Path) -> None:

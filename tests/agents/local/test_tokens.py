@@ -3,6 +3,7 @@
 Gemma's and Llama 3's templates take white space off what is said and ChatML's keep it; so do we.
 """
 
+from copy import deepcopy
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
@@ -192,8 +193,20 @@ def test_no_template_is_refused() -> None:
 
 
 def test_a_model_without_end_tokens_is_refused() -> None:
+    endless = deepcopy(tokenizer("qwen2_5"))
+    endless.eos_token = None
     with pytest.raises(TemplateError, match="no token that ends an answer"):
-        ChatTokens(tokenizer("qwen2_5"), [])
+        ChatTokens(endless, [])
+
+
+def test_an_answer_that_ends_with_the_tokenizers_own_end_is_whole() -> None:
+    """A generation config may name the template's end alone."""
+    own = tokenizer("gemma4_v5")
+    turn, eos = own.convert_tokens_to_ids(["<turn|>", "<eos>"])
+    found = ChatTokens(own, [turn])
+    assert found.stops == {turn, eos}
+    assert found.close == turn
+    assert found.ended([20, eos])
 
 
 def test_end_tokens_that_are_not_the_templates_are_refused() -> None:
