@@ -106,7 +106,7 @@ class LocalAgent:
         """The tokenizer and context. Raises ProviderError where they cannot be read."""
         try:
             return reading(self.weights)
-        except (ValueError, OSError) as error:
+        except ValueError as error:
             raise ProviderError(f"{self.weights.folder}: {error}", permanent=True) from error
 
     @cached_property

@@ -189,7 +189,7 @@ def _words(error: Exception) -> str:
 @cache
 def engines() -> Engines:
     """Return the engines of this process. Raises ValueError where the environment asks for a number of
-    models that is none, or for something else than vLLM or transformers."""
+    models that is none, or for something else than vLLM, which must be installed, or transformers."""
     given = os.environ.get(MODELS, str(FEWEST))
     if not given.isdecimal() or int(given) < 1:
         raise ValueError(f"{MODELS} is the number of models to keep in memory, not {given!r}")
@@ -210,7 +210,7 @@ def _backend(weights: Weights) -> Backend:
 
 def chosen_backend() -> str:
     """Return "vllm" or "transformers": what the environment asks for, else vLLM where it is installed
-    and there is a GPU. Raises ValueError where the environment asks for something else."""
+    and there is a GPU. Raises ValueError where the environment asks for what is not to be had."""
     if asked := _asked_backend():
         return asked
     if find_spec("vllm") is None:
@@ -224,4 +224,8 @@ def _asked_backend() -> str | None:
     asked = os.environ.get(BACKEND) or None
     if asked not in ("vllm", "transformers", None):
         raise ValueError(f"{BACKEND} is vllm or transformers, not {asked!r}")
+    if asked == "vllm" and find_spec("vllm") is None:
+        raise ValueError(
+            f"{BACKEND} asks for vLLM, which is not installed: pip install 'bargaining-arena[vllm]'"
+        )
     return asked

@@ -6,6 +6,7 @@ killed (:mod:`agents.local.leash`). Further arguments of ``vllm serve`` come fro
 """
 
 import atexit
+import http.client
 import json
 import os
 import shlex
@@ -95,16 +96,21 @@ class Served:
         }
         try:
             answer = self._ask("/v1/completions", wanted)
-        except (urllib.error.URLError, OSError, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise ProviderError(f"the vLLM server failed: {_words(error)}") from error
         return [int(token) for token in answer["choices"][0]["token_ids"]]
 
     def _ask(self, path: str, content: Mapping[str, Any] | None = None) -> Any:
+        """Return what the server answers. Raises OSError where it does not, ValueError where it is no
+        JSON."""
         body = None if content is None else json.dumps(content).encode()
         kind = {"Content-Type": "application/json"}
         asked = urllib.request.Request(self._address + path, body, kind)
-        with urllib.request.urlopen(asked, timeout=ANSWER_S) as response:
-            return json.load(response)
+        try:
+            with urllib.request.urlopen(asked, timeout=ANSWER_S) as response:
+                return json.load(response)
+        except http.client.HTTPException as error:  # it ended in the middle of an answer
+            raise OSError(f"{type(error).__name__}: {error}") from error
 
     def _wait_until_ready(self) -> None:
         until = time.monotonic() + READY_S

@@ -279,6 +279,27 @@ def test_a_tokenizer_with_no_end_of_an_answer_voids_with_advice(copy: Weights) -
     assert "generation config does not fit" in outcome.detail
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("tokenizer.json", "{}"),
+        ("tokenizer_config.json", '{"chat_template": "", "eos_token": 5}'),
+        ("generation_config.json", "[]"),
+        ("generation_config.json", '{"eos_token_id": "the end"}'),
+        ("config.json", '{"model_type": "gemma4_text", "hidden_size": "wide"}'),
+        ("config.json", '{"model_type": "mamba"}'),
+        ("chat_template.jinja", '{{ 1 + "a" }}'),
+    ],
+)
+def test_a_damaged_file_beside_the_weights_voids_and_is_no_bug_of_ours(
+    copy: Weights, file: str, content: str
+) -> None:
+    (copy.folder / file).write_text(content)
+    outcome = match(seller(Weights(copy.folder, weights_hash(copy.folder))))
+    assert outcome.ending is Ending.PROVIDER_ERROR
+    assert str(copy.folder) in outcome.detail
+
+
 def test_what_makes_another_version(copy: Weights) -> None:
     spec = spec_of_weights(str(copy.folder))
     assert spec.model == "gemma4_text"

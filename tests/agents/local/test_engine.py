@@ -283,9 +283,11 @@ def test_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
             engine.engines.__wrapped__()
     monkeypatch.setenv(engine.MODELS, "3")
     assert engine.engines.__wrapped__().most == 3
-    for name in ("vllm", "transformers"):
-        monkeypatch.setenv(engine.BACKEND, name)
-        assert engine.chosen_backend() == name
+    with monkeypatch.context() as installed:
+        installed.setattr(engine, "find_spec", lambda name: name)
+        for name in ("vllm", "transformers"):
+            installed.setenv(engine.BACKEND, name)
+            assert engine.chosen_backend() == name
     monkeypatch.setenv(engine.BACKEND, "llama")
     for asked in (engine.chosen_backend, engine.engines.__wrapped__):
         with pytest.raises(ValueError, match="vllm or transformers, not 'llama'"):

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("trl", reason="tiny models need pip install 'bargaining-arena[train]'")
 
 from agents.agent import ProviderError
-from agents.build import build
+from agents.build import UnplayableError, build
 from agents.local import agent as agent_module
 from agents.local import engine
 from agents.local.agent import local_spec
@@ -54,14 +54,25 @@ def test_a_server_that_does_not_come_up_says_its_last_words() -> None:
 
 
 @pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed")
-def test_matches_whose_server_does_not_come_up_are_void(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(engine.BACKEND, "vllm")
+def test_matches_whose_server_does_not_come_up_are_void() -> None:
     request = Request((4, 9), Sampling(), 0)
     with pytest.raises(
         ProviderError, match="cannot be loaded: RuntimeError: the vLLM server ended"
     ) as raised:
-        asyncio.run(Engines(engine._backend).answer(untaught("E-series"), request))
+        asyncio.run(Engines(lambda weights: Served(weights, 2)).answer(untaught("E-series"), request))
     assert raised.value.permanent
+
+
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed")
+def test_a_vllm_that_is_asked_for_and_not_installed_is_refused_before_any_match(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(engine.BACKEND, "vllm")
+    monkeypatch.setattr(agent_module, "engines", engine.engines.__wrapped__)
+    weights = untaught("E-series")
+    spec = local_spec("tiny", weights.revision, prompt_version="brief1")
+    with pytest.raises(UnplayableError, match=r"not installed: pip install 'bargaining-arena\[vllm\]'"):
+        build(spec, Connection(weights=str(weights.folder)))
 
 
 HALF_A_SERVER = """
@@ -70,29 +81,51 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 class Answer(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.send_response(200 if self.path == "/health" else 404)
-        self.send_header("Content-Length", "0")
+        known = self.path == "/health" or VERSION and self.path == "/version"
+        self.send_response(200 if known else 404)
+        self.send_header("Content-Length", str(len(VERSION)))
         self.end_headers()
+        self.wfile.write(VERSION)
+
+    def do_POST(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "999")
+        self.end_headers()
+        self.wfile.write(b'{"choices": [')
 
 open(os.environ["PID_FILE"], "w").write(str(os.getpid()))
 HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Answer).serve_forever()
 """
 
 
-def test_a_server_that_does_not_tell_its_version_is_not_left_running(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another program in vLLM's place, which is healthy and knows nothing else."""
+def in_place_of_vllm(version: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put another program in vLLM's place, which is healthy and may have a version, but no answers."""
     package = tmp_path / "vllm" / "entrypoints" / "cli"
     package.mkdir(parents=True)
-    (package / "main.py").write_text(HALF_A_SERVER)
+    (package / "main.py").write_text(f"VERSION = {version!r}\n{HALF_A_SERVER}")
     for folder in (package, *package.parents[:2]):
         (folder / "__init__.py").touch()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PID_FILE", str(tmp_path / "pid"))
+
+
+def test_a_server_that_does_not_tell_its_version_is_not_left_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_place_of_vllm(b"", tmp_path, monkeypatch)
     with pytest.raises(OSError, match="404"):
         Served(untaught("E-series"), 2)
     assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_server_that_ends_in_the_middle_of_an_answer_is_no_bug_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_place_of_vllm(b'{"version": "0"}', tmp_path, monkeypatch)
+    served = Served(untaught("E-series"), 2)
+    with pytest.raises(ProviderError, match="server failed: IncompleteRead"):
+        served.answer([Request((4, 9), Sampling(), 0)])
+    served.close()
 
 
 @pytest.mark.slow
