@@ -26,6 +26,9 @@ from scenarios.scenario import Role
 
 DETAIL_LIMIT = 500
 """Characters kept of an error's words."""
+MODEL_TIMEOUT_S = 1200.0
+"""A turn of a match with a language model, where the user set no limit: room for the retries that its
+provider's adapter makes, and for weights on this machine to be loaded and to answer others first."""
 _MOST = 2**50
 """Above any real usage, and small enough that a database takes the sums over a match."""
 
@@ -52,6 +55,21 @@ def alarm(seconds: float | None) -> Generator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def turn_limit(
+    agent: Agent, turn_timeout: float | None, model_timeout: float | None = None
+) -> float | None:
+    """Return the seconds that a turn of `agent` may take where it is awaited; None: any number.
+
+    Scripted agents are not limited, language models by `model_timeout` where it is given, and by
+    `turn_timeout` like all others where it is not.
+    """
+    if agent.spec.kind == "scripted":
+        return None
+    if agent.spec.is_language_model and model_timeout is not None:
+        return model_timeout
+    return turn_timeout
 
 
 def failure(agent: Agent, error: BaseException) -> Failure:
@@ -173,17 +191,19 @@ async def run_async(
     agents: Mapping[Role, Agent],
     rngs: Mapping[Role, Random],
     turn_timeout: float | None = None,
+    model_timeout: float | None = None,
 ) -> Outcome:
     """Play `game` on the running event loop. For agents of every kind; coroutines are awaited.
 
-    Ordinary functions of plug-ins run in a thread of their own, so that a hang stops only their match.
+    A turn may take as long as :func:`turn_limit` says. Ordinary functions of plug-ins run in a thread of
+    their own, so that a hang stops only their match.
     """
     minds: dict[Role, Negotiator] = {}
     try:
         role, view = next(game)
         while True:
             agent = agents[role]
-            limit = None if agent.spec.kind == "scripted" else turn_timeout
+            limit = turn_limit(agent, turn_timeout, model_timeout)
             try:
                 reply = await asyncio.wait_for(ask(agent, minds, view, rngs[role]), limit)
             except TimeoutError:

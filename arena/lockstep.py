@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from agents.agent import Agent, Negotiator, Reply, View
-from arena.drivers import Overrun, ask, failure
+from arena.drivers import MODEL_TIMEOUT_S, Overrun, ask, failure, turn_limit
 from arena.play import Failure, Game, Outcome
 from scenarios.scenario import Role
 
@@ -47,19 +47,21 @@ async def run_lockstep(
     answer: Answer,
     turn_timeout: float | None = None,
     in_step: Callable[[bool], bool] = lambda live: live,
+    model_timeout: float | None = MODEL_TIMEOUT_S,
 ) -> list[Outcome]:
     """Play all seats to their ends and return their outcomes in order.
 
     `answer` is called once a round with every view that waits for the learner; views that ask again
     for a faulty answer are among them. Other sides that take longer than `turn_timeout` seconds fail as
-    in :func:`arena.drivers.run_async`. `in_step` is asked before each call of `answer` whether any
+    in :func:`arena.drivers.run_async`; language models have `model_timeout`, by default what tournaments
+    give them. `in_step` is asked before each call of `answer` whether any
     process still has live matches: one whose own are over keeps calling `answer`, with no views, as long
     as it says so.
     """
     for seat in seats:
         seat.start()
     while True:
-        await _others(seats, learner, turn_timeout)
+        await _others(seats, learner, turn_timeout, model_timeout)
         waiting = {place: seat.turn[1] for place, seat in enumerate(seats) if seat.turn is not None}
         if not in_step(bool(waiting)):
             break
@@ -70,17 +72,20 @@ async def run_lockstep(
     return outcomes
 
 
-async def _others(seats: Sequence[Seat], learner: Role, turn_timeout: float | None) -> None:
+async def _others(
+    seats: Sequence[Seat], learner: Role, turn_timeout: float | None, model_timeout: float | None
+) -> None:
     """Let the other sides move until every live match waits for the learner."""
     while due := [seat for seat in seats if seat.turn is not None and seat.turn[0] is not learner]:
-        replies = await asyncio.gather(*(_reply(seat, turn_timeout) for seat in due))
+        replies = await asyncio.gather(
+            *(_reply(seat, turn_limit(seat.other, turn_timeout, model_timeout)) for seat in due)
+        )
         for seat, reply in zip(due, replies, strict=True):
             seat.send(reply)
 
 
-async def _reply(seat: Seat, turn_timeout: float | None) -> Reply | Failure:
+async def _reply(seat: Seat, limit: float | None) -> Reply | Failure:
     assert seat.turn is not None
-    limit = None if seat.other.spec.kind == "scripted" else turn_timeout
     asked = ask(seat.other, seat.minds, seat.turn[1], seat.rng)
     if limit is None:
         return await asked

@@ -23,7 +23,7 @@ from agents.agent import Agent, Brief
 from agents.build import build
 from agents.spec import AgentSpec, Connection
 from arena.design import Design
-from arena.drivers import run, run_async
+from arena.drivers import MODEL_TIMEOUT_S, run, run_async
 from arena.measures import Yardstick
 from arena.play import Game, Outcome, briefs, play
 from arena.protocol import Ending, scores
@@ -38,9 +38,6 @@ SHARE_S = 0.5
 CACHED_SCENARIOS = 256
 PLUGIN_TIMEOUT_S = 60.0
 """A plug-in's turn, where the user set no limit."""
-MODEL_TIMEOUT_S = 1200.0
-"""A turn of a match with a language model, where the user set no limit: room for the retries that its
-provider's adapter makes."""
 
 Batch = tuple[Place, ...]
 """Places of one scenario."""

@@ -76,7 +76,8 @@ class Recipe(BaseModel):
     """A checkpoint is saved and registered every so many steps, and at the last."""
     seed: int = Field(0, ge=0)
     turn_timeout: float = Field(120.0, gt=0)
-    """Seconds in which a buyer must answer, or its match is void."""
+    """Seconds in which a plug-in that buys must answer, or it forfeits; language models have
+    :data:`arena.drivers.MODEL_TIMEOUT_S`, as in tournaments, or their match is void."""
     shuffled_rewards: bool = False
     """A negative control: rewards are dealt out at random within a group, so nothing can be learned."""
 

@@ -77,7 +77,7 @@ class Waiting:
 
     deterministic = False
 
-    def __init__(self, kind: Literal["model", "plugin"], seconds: float) -> None:
+    def __init__(self, kind: Literal["model", "local", "plugin"], seconds: float) -> None:
         self.spec = AgentSpec(kind=kind, model="test/waiting")
         self.seconds, self.now, self.most = seconds, 0, 0
 
@@ -117,10 +117,19 @@ def test_a_buyer_that_hangs_loses_its_own_match_only(
     quick, slow = build(spec_of("linear")), Waiting(kind, 600.0)
     agents: list[Any] = [quick, slow, quick, slow]
     seats = [Seat(game(index), agent, Random(index)) for index, agent in enumerate(agents)]
-    outcomes = asyncio.run(run_lockstep(seats, Role.SELLER, answer, 0.05))
+    outcomes = asyncio.run(run_lockstep(seats, Role.SELLER, answer, 0.05, model_timeout=0.05))
     assert [outcome.ending is ending for outcome in outcomes] == [False, True, False, True]
     assert outcomes[1].at_fault is Role.BUYER
     assert (outcomes[1].seller_score is None) is ending.void
+
+
+@pytest.mark.parametrize("kind", ["model", "local"])
+def test_language_models_have_the_time_that_tournaments_give_them(
+    kind: Literal["model", "local"],
+) -> None:
+    """A plug-in's limit would void the matches whose turns are slow or long, and select the others."""
+    outcomes = ended(Waiting(kind, 0.1), turn_timeout=0.02, matches=2)
+    assert not any(outcome.ending.void for outcome in outcomes)
 
 
 def test_a_providers_trouble_is_void() -> None:

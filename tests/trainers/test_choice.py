@@ -1,16 +1,17 @@
 """Checkpoints are chosen on the dev split and nowhere else, on the same matches for all of them."""
 
+import asyncio
 import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.agent import ProviderError
+from agents.agent import Action, ActionKind, ProviderError, Reply
 from agents.spec import AgentSpec, Connection, Profile
 from arena.errors import UserError
 from arena.registry import scripted
@@ -127,6 +128,28 @@ def test_void_matches_do_not_count() -> None:
     assert dev_score(_Down(), cells_of(8), RECIPE) == DevScore(None, 0)
 
 
+class _Leaving:
+    """Leaves on its first turn, after so many seconds; `kind` says what it passes for."""
+
+    deterministic = False
+
+    def __init__(self, kind: Literal["local", "plugin"], seconds: float) -> None:
+        self.spec, self._seconds = AgentSpec(kind=kind, model="test/leaving"), seconds
+
+    def begin(self, *_: Any) -> Any:
+        return self
+
+    async def reply(self, view: Any) -> Reply:
+        await asyncio.sleep(self._seconds)
+        return Reply(action=Action(ActionKind.WALK_AWAY))
+
+
+def test_a_plug_ins_limit_is_not_that_of_the_models_that_play_it() -> None:
+    recipe = recipe_for("none", turn_timeout=0.05)
+    cells = [replace(cell, buyer=_Leaving("plugin", 0.0)) for cell in cells_of(8)]
+    assert dev_score(_Leaving("local", 0.2), cells, recipe).finished == 8
+
+
 def test_a_seller_that_cannot_be_played_is_named(tmp_path: Path) -> None:
     spec = AgentSpec(kind="local", model="gone", revision="0" * 12, prompt_version="brief1")
     gone = Registration(
@@ -140,7 +163,7 @@ def test_weights_play_the_dev_split(tiny_base: Path) -> None:
     """The same weights under two names play the same matches to the same score."""
     from agents.local.agent import spec_of_weights
 
-    recipe = recipe_for(tiny_base)
+    recipe = recipe_for(tiny_base, turns=2)
     cells = cells_of(8, turns=2)
     assert {cell.opener for cell in cells} == set(Role)
     spec = spec_of_weights(str(tiny_base), None, {"max_tokens": 48}, "brief1")

@@ -106,9 +106,9 @@ def pool_of(*specs: AgentSpec, connection: Connection | None = None) -> Pool:
     return {spec.version: (spec, connection or Connection()) for spec in specs}
 
 
-def served(api: Api) -> Pool:
+def served(api: Api, timeout_s: float | None = None) -> Pool:
     spec = AgentSpec(kind="model", model="hosted_vllm/buyer", prompt_version="v1")
-    return pool_of(spec, connection=Connection(api_base=api.address))
+    return pool_of(spec, connection=Connection(api_base=api.address, timeout_s=timeout_s))
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_a_provider_that_fails_voids_every_match_and_nothing_is_learned(
 def test_a_provider_that_says_nothing_voids_the_match(make: Any) -> None:
     with scripted_api() as api:
         api.answers = Always([Answer(delay_s=1.5, body={})])
-        run = make(served(api), turn_timeout=0.2).train(TALK)
+        run = make(served(api, timeout_s=0.2)).train(TALK)
     assert {outcome.ending for outcome in run.outcomes} == {Ending.PROVIDER_ERROR}
     assert not run.moved
 
