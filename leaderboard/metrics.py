@@ -115,6 +115,12 @@ REST = _metrics(
     ("completions/max_terminated_length", "longest ended dialogue", "In tokens of the seller."),
     ("seller_tokens", "seller's tokens", "All that the seller wrote in the step."),
     ("dialogue_tokens", "tokens", "Of both sides and the prompts, in the step's dialogues."),
+    (
+        "read_tokens",
+        "tokens only read",
+        """Not learned from: sampled or prefilled, scored by the reference, and scored again where vLLM
+        sampled them.""",
+    ),
     ("num_tokens", "tokens so far", "Of both sides and the prompts, since the run began."),
     ("seconds", "seconds", "That the step took."),
     ("step_time", "step time", "Seconds, as TRL measures them."),

@@ -53,7 +53,8 @@ class Rollouts:
         ranks = Ranks(trainer.accelerator)
         generate = generator(trainer, self._idle)
         episodes = roll_out(cells, self._chat, self._recipe, generate, ranks.any)
-        step = ranks.all_of([logged(episode) for episode in episodes])
+        read = {"reference": self._recipe.beta > 0, "vllm": trainer.use_vllm}
+        step = ranks.all_of([logged(episode, **read) for episode in episodes])
         self.metrics = step_metrics(step, self._recipe.group_size)
         self.watch(episodes)
         scores = [one.score for one in step]

@@ -10,6 +10,7 @@ from arena.play import Outcome, Turn
 from arena.protocol import Ending
 from scenarios.scenario import Role
 from trainers.rollout import Episode
+from trainers.work import read_tokens
 
 
 class Logged(NamedTuple):
@@ -19,6 +20,8 @@ class Logged(NamedTuple):
     outcome: Outcome
     seller_tokens: int
     dialogue_tokens: int
+    read_tokens: float
+    """As :func:`trainers.work.read_tokens` counts them."""
 
     @property
     def score(self) -> float | None:
@@ -26,11 +29,12 @@ class Logged(NamedTuple):
         return self.outcome.seller_score
 
 
-def logged(episode: Episode) -> Logged:
-    """Return what is logged of a finished episode."""
+def logged(episode: Episode, *, reference: bool, vllm: bool) -> Logged:
+    """Return what is logged of a finished episode; `reference`: there is one, `vllm`: it sampled."""
     assert episode.outcome is not None
     tokens = len(episode.prompt_ids) + len(episode.completion_ids)
-    return Logged(episode.cell.buyer_name, episode.outcome, sum(episode.mask), tokens)
+    read = read_tokens(tokens, episode.read_anew, reference=reference, vllm=vllm)
+    return Logged(episode.cell.buyer_name, episode.outcome, sum(episode.mask), tokens, read)
 
 
 def step_metrics(step: Sequence[Logged], group_size: int) -> dict[str, float]:
@@ -62,6 +66,7 @@ def step_metrics(step: Sequence[Logged], group_size: int) -> dict[str, float]:
         "turns": _share(len(own), len(outcomes)),
         "seller_tokens": float(sum(one.seller_tokens for one in step)),
         "dialogue_tokens": float(sum(one.dialogue_tokens for one in step)),
+        "read_tokens": float(sum(one.read_tokens for one in step)),
     }
     return found | buyer_mix(step)
 

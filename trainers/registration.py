@@ -57,14 +57,15 @@ def checkpoint_agent(
 def lineage(run: str, recipe: Recipe, base: Base, saved: Checkpoint) -> dict[str, Any]:
     """Return how a checkpoint came to be.
 
-    `tokens`: of all dialogues so far, both sides and the prompts. `flops`: spent on them, see
-    :func:`trainers.work.training_flops`; a token that is read again on every turn counts once. `kl`: to
+    `tokens`: of all dialogues so far, both sides and the prompts. `flops`: spent on them, by
+    :func:`trainers.work.training_flops`, of what every step really read: one that was sampled with vLLM
+    counts so, whatever the run went on with. What only fills up a batch is left out. `kl`: to
     the base, of the step before the save, in nats a token. A varied buyer's version is that of the buyer
     that is named, unvaried.
     """
     logged = saved.logged()
     tokens = sum(entry["dialogue_tokens"] for entry in logged)
-    read = tokens * (1 + (recipe.beta > 0))
+    read = sum(entry["read_tokens"] for entry in logged)
     kl = logged[-1].get("kl")
     return {
         "run": run,

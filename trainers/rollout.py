@@ -37,6 +37,8 @@ class Episode:
     mask: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     outcome: Outcome | None = None
+    read_anew: int = 0
+    """Ids that all turns process together where nothing is kept between them."""
 
     @property
     def reward(self) -> float | None:
@@ -83,6 +85,7 @@ class Learner:
             ids = sampled[order]
             self._episodes[place].sampled(ids, logprobs[order] if logprobs is not None else None)
             replies[place] = self._dialogues[place].answered(ids)
+            self._episodes[place].read_anew += len(self._dialogues[place].ids)
         return replies
 
     def _told(self, place: int, view: View) -> bool:

@@ -123,23 +123,32 @@ def work_of(
     lengths = lengths_of(recipe, domains, tiny=tiny)
     dialogues = recipe.steps * recipe.rows_per_step
     tokens = dialogues * lengths.tokens
-    scored = tokens * ((recipe.beta > 0) + vllm)
-    sampled = tokens if vllm else dialogues * lengths.read_anew
+    anew = dialogues * lengths.read_anew
+    read = read_tokens(tokens, anew, reference=recipe.beta > 0, vllm=vllm)
     return Work(
         lengths=lengths,
         dialogues=dialogues,
         to_choose=matches_to_choose(recipe),
         tokens=tokens,
         seller_tokens=dialogues * lengths.sampled,
-        flops=float("nan") if params is None else training_flops(params, tokens, sampled + scored),
+        flops=float("nan") if params is None else training_flops(params, tokens, read),
         bills=tuple(_bills(recipe, lengths, pool)),
     )
 
 
 def training_flops(params: float, learned: float, read: float) -> float:
-    """Return 6 N for each token learned from, and 2 N for each that is only read: sampled or prefilled,
-    scored by the reference, or scored again because another program sampled it."""
+    """Return 6 N for each token learned from, and 2 N for each only read (:func:`read_tokens`)."""
     return params * (6 * learned + 2 * read)
+
+
+def read_tokens(tokens: float, anew: float, *, reference: bool, vllm: bool) -> float:
+    """Return how many tokens are only read where so many `tokens` of dialogues are learned from.
+
+    They are sampled or prefilled: by vLLM once, since it keeps what it has read, by transformers `anew`,
+    as many as all turns process together where nothing is kept between them. They are scored by the
+    reference, and again by the trainer where vLLM sampled them.
+    """
+    return (tokens if vllm else anew) + tokens * (reference + vllm)
 
 
 def lengths_of(recipe: Recipe, domains: Mapping[str, Domain], *, tiny: bool) -> Lengths:

@@ -44,7 +44,8 @@ def test_groups_are_whole_and_a_steps_metrics_are_in_trls_log(tiny_base: Path, t
     trainer.train()
     assert [[e.cell.number for e in step] for step in steps] == [[0] * 4 + [1] * 4, [2] * 4 + [3] * 4]
     for step, log in zip(steps, trainer.state.log_history, strict=False):
-        expected = step_metrics([logged(episode) for episode in step], 4)
+        own = [logged(episode, reference=True, vllm=False) for episode in step]
+        expected = step_metrics(own, 4)
         found = {name: log[name] for name in expected}
         assert found == pytest.approx(expected, nan_ok=True, rel=1e-5)
         assert log["reward"] == pytest.approx(expected["score"])
@@ -189,7 +190,7 @@ def turn(role: Role, message: str = "", fault: Fault | None = None, **changes: A
 
 def one(ending: Ending, score: float | None, turns: list[Turn], at_fault: Role | None = None) -> Logged:
     deal = (0,) if ending is Ending.AGREEMENT else None
-    return Logged("linear", Outcome(ending, at_fault, deal, score, None, turns), 10, 50)
+    return Logged("linear", Outcome(ending, at_fault, deal, score, None, turns), 10, 50, 150)
 
 
 def test_a_steps_metrics() -> None:
@@ -205,7 +206,7 @@ def test_a_steps_metrics() -> None:
         one(Ending.PROVIDER_ERROR, None, [turn(seller, "Take this boat.", Fault.EMPTY)], buyer),
         one(Ending.FORFEIT_FORMAT, 0.0, [turn(seller, "", Fault.NOT_JSON, kind=None)], seller),
         one(Ending.FORFEIT_TIMEOUT, 0.0, [turn(seller, "Take this boat.")], buyer),
-        Logged("boulware", one(Ending.WALK_AWAY, 0.0, []).outcome, 0, 2),
+        Logged("boulware", one(Ending.WALK_AWAY, 0.0, []).outcome, 0, 2, 4),
     ]
     found = step_metrics(step, 3)
     assert found["score"] == pytest.approx(0.2)
@@ -218,6 +219,7 @@ def test_a_steps_metrics() -> None:
     assert found["zero_variance_share"] == 0.5
     assert found["turns"] == pytest.approx(4 / 5)
     assert (found["seller_tokens"], found["dialogue_tokens"]) == (50, 252)
+    assert found["read_tokens"] == 754
     assert (found["buyer/linear"], found["buyer/boulware"]) == pytest.approx((5 / 6, 1 / 6))
 
 

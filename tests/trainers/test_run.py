@@ -116,8 +116,9 @@ def test_a_checkpoint_is_an_agent_with_its_lineage(whole: Run, tiny_base: Path) 
     assert (lineage["vary_buyers"], lineage["shuffled_rewards"]) == (True, False)
     assert lineage["kl"] == whole.steps[-1][1]["kl"]
     assert lineage["tokens"] == whole.steps[-1][1]["num_tokens"]
-    # 6 N a token learned from, 2 N sampled and 2 N scored by the reference.
-    assert lineage["flops"] == pytest.approx(10 * last.profile.params * lineage["tokens"])
+    # 6 N a token learned from, 2 N scored by the reference, and more than 2 N to sample: every turn
+    # reads the conversation anew.
+    assert 11 < lineage["flops"] / (last.profile.params * lineage["tokens"]) < 20
     assert lineage["code"]["trl"].startswith("1.")
 
 
