@@ -40,7 +40,7 @@ def test_a_healthy_run_goes_on() -> None:
     ("change", "why"),
     [
         ({"zero_variance_share": 1.0}, "scored the same in 5 steps in a row"),
-        ({"fault_rate": 0.51}, "more than 50% of the seller's turns were faulty in 5 steps in a row"),
+        ({"fault_rate": 0.26}, "more than 25% of the seller's turns were faulty in 5 steps in a row"),
         ({"zero_variance_share": 1.0, "void_rate": 1.0}, "no match was finished in 5 steps in a row"),
     ],
 )
@@ -51,13 +51,13 @@ def test_a_collapse_is_five_steps_in_a_row(change: dict[str, float | None], why:
 
 
 def test_limits_themselves_are_no_fault_and_a_share_just_below_one_still_teaches() -> None:
-    assert verdict(steps({}, *[{"fault_rate": 0.5}] * 9)) is None
+    assert verdict(steps({}, *[{"fault_rate": 0.25}] * 9)) is None
     assert verdict(steps({}, *[{"zero_variance_share": 0.999}] * 9)) is None
 
 
 def test_a_base_that_never_spoke_the_protocol_has_not_lost_it() -> None:
     assert verdict(steps(*[{"fault_rate": 0.9}] * 20)) is None
-    assert verdict(steps({"fault_rate": 0.4}, *[{"fault_rate": 0.9}] * 5)) is not None
+    assert verdict(steps({"fault_rate": 0.2}, *[{"fault_rate": 0.9}] * 5)) is not None
 
 
 def test_steps_without_a_value_are_no_collapse() -> None:
@@ -71,7 +71,7 @@ def test_steps_without_a_value_are_no_collapse() -> None:
         st.fixed_dictionaries(
             {
                 "zero_variance_share": st.sampled_from([0.0, 0.5, 1.0]),
-                "fault_rate": st.sampled_from([0.0, 0.5, 0.6, 1.0]),
+                "fault_rate": st.sampled_from([0.0, 0.25, 0.3, 1.0]),
                 "void_rate": st.sampled_from([0.0, 0.5, 1.0]),
             }
         ),
