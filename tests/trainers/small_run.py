@@ -57,7 +57,7 @@ def recipe_for(model: str | Path, **changes: Any) -> Recipe:
         "group_size": 4,
         "groups_per_step": 2,
         "beta": 0.05,
-        "turns": 2,
+        "turns": 4,
         "message_limit": 80,
         "scenarios": 16,
         "prompt_version": "brief1",
