@@ -178,13 +178,3 @@ def test_weights_move_only_for_what_the_seller_said(step: Step) -> None:
     assert mine.abs().max() > 0
     assert not torch.allclose(mine, all_of_it)
     trainer.model.zero_grad()
-
-
-def test_a_void_match_moves_nothing(step: Step) -> None:
-    rows = step.inputs["tool_mask"].shape[0]
-    void = step.inputs | {
-        "tool_mask": torch.zeros_like(step.inputs["tool_mask"]),
-        "advantages": torch.zeros(rows),
-    }
-    gradient, _ = per_token(step, void)
-    assert (gradient == 0).all()

@@ -128,4 +128,3 @@ def test_defaults_are_fields_of_a_recipe_and_the_study_s_stand_for_its_models() 
     for size in SIZES.values():
         assert size.defaults.keys() <= Recipe.model_fields.keys()
         assert size.made_here or not size.defaults.keys() & STUDY.keys()
-        assert SIZES[size.name] is size
