@@ -123,6 +123,17 @@ def freeze(model: Any) -> None:
             raise UserError(f"{name} is {parameter.dtype}, and training keeps its weights in float32")
 
 
+def check_context(model: Any, tokens: int) -> None:
+    """Raise UserError where dialogues of so many tokens are longer than the model takes: at play it
+    would overrun its context where it did not in training."""
+    context = model.config.get_text_config().max_position_embeddings
+    if context < tokens:
+        raise UserError(
+            f"{model.config.name_or_path} takes dialogues of up to {context:,} tokens, and the recipe "
+            f"has {tokens:,}: begin another run, whose dialogues will be as long as the model takes"
+        )
+
+
 def trainable(model: Any) -> int:
     """Return how many parameters learn; tied ones count once."""
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
@@ -132,14 +143,19 @@ def agree(model: Any, tokenizer: Any, folder: Path) -> None:
     """Make model and tokenizer agree on what ends an answer and what pads, where one of them is silent.
 
     What ends an answer: :class:`agents.local.tokens.ChatTokens`. A tokenizer without an end takes what
-    ends an answer in its chat template; one without padding pads with that. Raises UserError where
-    nothing ends an answer, or no conversation can be held.
+    ends an answer in its chat template; one without padding pads with that. What the model's generation
+    config says of sampling is dropped, as at play: it would be taken for all that a run leaves open,
+    such as `min_p`. Raises UserError where nothing ends an answer, or no conversation can be held.
     """
+    from transformers import GenerationConfig
+
     try:
         chat = ChatTokens(tokenizer, stops_of(model.generation_config))
     except TemplateError as error:
         raise UserError(f"{folder}: {error}") from error
-    model.generation_config.eos_token_id = sorted(chat.stops)
+    model.generation_config = GenerationConfig(
+        eos_token_id=sorted(chat.stops), pad_token_id=model.generation_config.pad_token_id
+    )
     if tokenizer.eos_token_id is None:
         tokenizer.eos_token = tokenizer.convert_ids_to_tokens(chat.close)
     if tokenizer.pad_token_id is None:

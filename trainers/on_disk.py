@@ -62,6 +62,16 @@ def described(model: str) -> Size | None:
     )
 
 
+def context_of(model: str) -> int | None:
+    """Return how many tokens a model takes by its configuration here; None where that does not say."""
+    try:
+        config = json.loads((found_weights(model) / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    context = (config.get("text_config") or config).get("max_position_embeddings")
+    return context if isinstance(context, int) else None
+
+
 def _counts(folder: Path) -> Iterator[tuple[str, int]]:
     """Yield each weight's name and number of values, from the headers of the safetensors files."""
     for path in sorted(folder.glob("*.safetensors")):

@@ -25,7 +25,9 @@ from arena.registry import unregistered
 from arena.store import Registration, Store
 from scenarios import catalogue
 from scenarios.domain import Domain
+from trainers.ancestry import base_warnings
 from trainers.domains import check_open, open_domains
+from trainers.on_disk import context_of
 from trainers.pool import DEFAULT_BUYERS, check_playable, pool_of, warnings_of
 from trainers.recipe import STUDY, Recipe, TrainingBuyer, TrainingDomain
 
@@ -38,6 +40,8 @@ TINY_SUITE = "small"
 """Whose few short terms suit models of a few hundred thousand parameters."""
 NAMED = ("size", "model", "buyers", "domains")
 """Recipe fields that are resolved from names."""
+SHARE = 8
+"""So many answers fit into the context of a model that is too short for the usual limits."""
 RULES = (
     "Training draws the train split, checkpoints are chosen on dev; the eval split is never trained on.",
     "Held-out domains, and buyers that the design of --evaluate excludes, are never trained on.",
@@ -75,9 +79,13 @@ def prepare(asked: Mapping[str, Any], store: Store) -> Prepared:
     domains = open_domains([suite] if asked.get("domains") is None else asked["domains"], evaluation)
     names = DEFAULT_BUYERS if asked.get("buyers") is None else asked["buyers"]
     agents = pool_of(names, domains, store, planning=bool(asked.get("dry_run")))
-    warnings = list(warnings_of(agents, evaluation, store))
-    given = _given(asked)
-    recipe = _recipe({**_defaults(size), **given}, asked.get("model"), size, agents, domains)
+    given, fitted = _given(asked), _fitted(size, asked.get("model"))
+    fields = {**_defaults(size), **fitted, **given}
+    recipe = _recipe(fields, asked.get("model"), size, agents, domains)
+    warnings = [
+        *warnings_of(agents, evaluation, store),
+        *base_warnings(recipe.model, evaluation, store),
+    ]
     chosen = {*given, *(name for name in ("buyers", "domains") if asked.get(name) is not None)}
     return Prepared(
         recipe=recipe,
@@ -86,7 +94,7 @@ def prepare(asked: Mapping[str, Any], store: Store) -> Prepared:
         size=size,
         excluded=evaluation.analysis.excluded if evaluation and evaluation.analysis else (),
         warnings=warnings,
-        ours=[*_sources(recipe, chosen, size), *RULES],
+        ours=[*_sources(recipe, chosen, fitted.keys() - given.keys(), size), *RULES],
     )
 
 
@@ -102,7 +110,10 @@ def checked(prepared: Prepared, evaluate: str | None, store: Store, *, planning:
     ]
     if evaluation is not None:
         check_open(prepared.domains.values(), evaluation)
-    warnings = list(warnings_of(pool, evaluation, store))
+    warnings = [
+        *warnings_of(pool, evaluation, store),
+        *base_warnings(recipe.model, evaluation, store),
+    ]
     if not planning:
         for agent in pool:
             check_playable(agent)
@@ -131,6 +142,17 @@ def _defaults(size: "Size | None") -> dict[str, Any]:
     if size is None:
         return {"prompt_version": PROMPT_VERSION}
     return {"prompt_version": BRIEF_PROMPT if size.made_here else PROMPT_VERSION, **size.defaults}
+
+
+def _fitted(size: "Size | None", model: str | None) -> dict[str, int]:
+    """Return limits of a dialogue that a model on this machine needs smaller than they usually are."""
+    context = None if model is None else context_of(model)
+    if context is None:
+        return {}
+    own = size.defaults if size is not None else {}
+    most = {"context_tokens": context, "answer_tokens": context // SHARE}
+    usual = {name: own.get(name, Recipe.model_fields[name].default) for name in most}
+    return {name: most[name] for name in most if most[name] < usual[name]}
 
 
 def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,8 +223,9 @@ def _evaluation(text: str | None, store: Store) -> Design | None:
     return resolve(request.model_copy(update=stand_in), store).design
 
 
-def _sources(recipe: Recipe, given: set[str], size: "Size | None") -> list[str]:
-    """Return sentences that say where every setting comes from; `given` are those asked for."""
+def _sources(recipe: Recipe, given: set[str], fitted: set[str], size: "Size | None") -> list[str]:
+    """Return sentences that say where every setting comes from; `given` are those asked for, `fitted`
+    those that the model's context bounds."""
     said = {key: str(value) for key, value in recipe.content().items() if key not in ("model", "size")}
     said["buyers"] = ",".join(buyer.name for buyer in recipe.buyers)
     said["domains"] = ",".join(domain.name for domain in recipe.domains)
@@ -210,7 +233,8 @@ def _sources(recipe: Recipe, given: set[str], size: "Size | None") -> list[str]:
     sources = {
         "Given": [key for key in said if key in given],
         "Reported by the study": [key for key in said if key in study],
-        "This project's choice": [key for key in said if key not in given | study],
+        "As the model's context allows": [key for key in said if key in fitted],
+        "This project's choice": [key for key in said if key not in given | study | fitted],
     }
     found = [
         f"{source}: {', '.join(f'{key} {said[key]}' for key in keys)}."

@@ -71,7 +71,9 @@ class Recipe(BaseModel):
     answer_tokens: int = Field(512, ge=8)
     """Tokens that one answer may take; a longer one is cut off, which is a fault."""
     context_tokens: int = Field(16_384, ge=64)
-    """Tokens that a whole dialogue may take; what no longer fits is the seller's fault."""
+    """Tokens that a whole dialogue may take; what no longer fits is the seller's fault. At play a model
+    has all of its own context: where that is longer, a dialogue may end in training that would not end
+    there."""
     save_steps: int = Field(26, ge=1)
     """A checkpoint is saved and registered every so many steps, and at the last."""
     seed: int = Field(0, ge=0)

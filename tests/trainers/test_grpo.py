@@ -1,6 +1,8 @@
 """The pieces that TRL's trainer is given: its settings, its log, and the one method behind it all."""
 
+import json
 import math
+import shutil
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +22,7 @@ from scenarios.scenario import Role
 from tests.trainers.small_run import CPU, cells_for, recipe_for, tiny_base
 from trainers.adapter import METHOD, generator
 from trainers.grpo import Machine, dealt_out, prompts, settings, trainer_of
+from trainers.loading import load
 from trainers.metrics import Logged, logged, step_metrics
 from trainers.ranks import Ranks
 from trainers.recipe import Recipe
@@ -52,12 +55,46 @@ def test_groups_are_whole_and_a_steps_metrics_are_in_trls_log(tiny_base: Path, t
         assert log["completions/mean_length"] * 8 == pytest.approx(expected["seller_tokens"])
 
 
-def test_small_batches_learn_from_the_same_dialogues(tiny_base: Path, tmp_path: Path) -> None:
-    """Several backward passes a step; TRL generates once for all of them."""
-    recipe = recipe_for(tiny_base, steps=1, group_size=4, groups_per_step=2)
-    args = settings(recipe, Machine(cpu=True, micro_batch=2), tmp_path)
-    assert (args.per_device_train_batch_size, args.gradient_accumulation_steps) == (2, 4)
-    assert args.generation_batch_size == recipe.rows_per_step
+@pytest.mark.parametrize("loss_type", ["dapo", "grpo"])
+def test_small_batches_learn_the_same_from_the_same_dialogues(
+    loss_type: str, tiny_base: Path, tmp_path: Path
+) -> None:
+    """Several backward passes a step, and one update; `bnpo` weighs the tokens of each pass alike."""
+    import torch
+
+    recipe = recipe_for(tiny_base, steps=1, group_size=4, groups_per_step=2, loss_type=loss_type)
+    found = []
+    for micro in (None, 2):
+        args = settings(recipe, Machine(cpu=True, micro_batch=micro), tmp_path)
+        played, gradient = learned(recipe, args, tiny_base)
+        found.append((played, gradient))
+    (whole, at_once), (parts, in_parts) = found
+    assert len(whole) == recipe.rows_per_step
+    assert parts == whole
+    assert at_once.norm() > 0.1
+    torch.testing.assert_close(in_parts, at_once, rtol=1e-3, atol=1e-5)
+
+
+def learned(recipe: Recipe, args: Any, base: Path) -> tuple[list[Ids], Any]:
+    """Return the ids of a run's one step, and the gradient by all weights that it moved them by."""
+    import torch
+    from transformers import TrainerCallback
+
+    class Gradient(TrainerCallback):  # type: ignore[misc]
+        """Keeps what the optimizer is given."""
+
+        def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+            kept.append(
+                torch.cat([p.grad.flatten() for p in given["model"].parameters() if p.grad is not None])
+            )
+
+    kept: list[Any] = []
+    trainer, rollouts = trainer_of(recipe, args, cells_for(recipe), *load(str(base)), [Gradient()])
+    played: list[Ids] = []
+    rollouts.watch = lambda episodes: played.extend(episode.completion_ids for episode in episodes)
+    trainer.train()
+    (gradient,) = kept
+    return played, gradient
 
 
 @pytest.mark.parametrize("micro", [3, 7, 16])
@@ -107,13 +144,41 @@ def test_shuffled_rewards_are_the_same_ones_elsewhere(tiny_base: Path, tmp_path:
 
 
 def test_sampling_is_that_of_the_policy_itself(tmp_path: Path) -> None:
-    """A temperature or a cut of the tail would bias the ratios; the rest is the recipe's."""
+    """Anything else would bias the ratios that are learned from; the rest is the recipe's."""
     recipe = recipe_for("none", loss_type="bnpo", beta=0.02, learning_rate=3e-6)
     args = settings(recipe, CPU, tmp_path)
     assert (args.temperature, args.top_k, args.top_p, args.repetition_penalty) == (1.0, 0, 1.0, 1.0)
     assert (args.loss_type, args.beta, args.learning_rate) == ("bnpo", 0.02, 3e-6)
     assert (args.num_iterations, args.shuffle_dataset) == (1, False)
     assert args.max_completion_length == recipe.answer_tokens
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"top_k": 1}, {"temperature": 0.01}, {"min_p": 0.9}, {"epsilon_cutoff": 0.5}, {"num_beams": 3}],
+)
+def test_what_a_base_says_of_sampling_is_not_asked(
+    own: dict[str, Any], tiny_base: Path, tmp_path: Path
+) -> None:
+    """The dialogues are the very ones of a base that says nothing, and those of a group differ."""
+    base = Path(shutil.copytree(tiny_base, tmp_path / "base"))
+    path = base / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"do_sample": True} | own))
+    plain, found = (sampled(folder, tmp_path / "run") for folder in (tiny_base, base))
+    assert found == plain
+    assert len(set(map(tuple, found))) > 1
+
+
+def sampled(base: Path, folder: Path) -> list[Ids]:
+    """Return the ids of one group of dialogues."""
+    import torch
+
+    recipe = recipe_for(base, turns=1, group_size=4, groups_per_step=1)
+    args = settings(recipe, CPU, folder)
+    trainer, rollouts = trainer_of(recipe, args, cells_for(recipe), *load(str(base)))
+    torch.manual_seed(1)
+    rows = [prompts(recipe)[0]["prompt"]] * 4
+    return list(rollouts(rows, trainer)["completion_ids"])
 
 
 @pytest.mark.parametrize("machine", [CPU, Machine(micro_batch=1)])

@@ -10,7 +10,7 @@ import pytest
 from agents.local.reading import reading
 from agents.local.weights import Weights, weights_hash
 from arena.errors import UserError
-from trainers.loading import load, located, trainable, whole
+from trainers.loading import check_context, load, located, trainable, whole
 from trainers.tiny import SPECIAL, tokenizer_of
 
 torch = pytest.importorskip("torch", reason="training needs pip install 'bargaining-arena[train]'")
@@ -165,6 +165,17 @@ def test_only_the_language_model_learns(released: tuple[Any, Path]) -> None:
     # The embeddings are also the head, and count once.
     assert trainable(loaded) == sum(p.numel() for p in model.model.language_model.parameters())
     assert {p.dtype for p in loaded.parameters() if p.requires_grad} == {torch.float32}
+
+
+def test_a_recipe_whose_dialogues_are_longer_than_the_model_takes_is_refused(
+    released: tuple[Any, Path],
+) -> None:
+    loaded, _ = load(str(released[1]))
+    check_context(loaded, 256)
+    with pytest.raises(
+        UserError, match=r"takes dialogues of up to 256 tokens, .* recipe has 16,384: begin another run"
+    ):
+        check_context(loaded, 16_384)
 
 
 def test_every_weight_of_a_text_model_learns(text_only: Path) -> None:

@@ -1,5 +1,6 @@
 """What may be trained, on what, against whom: defaults and whose they are, and all that is refused."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,14 +11,14 @@ from typing import Any
 import pytest
 
 from agents.scripted import spec_of
-from agents.spec import AgentSpec, Connection
+from agents.spec import AgentSpec, Connection, Profile
 from arena.analysis import Analysis
 from arena.declaration import Declaration
 from arena.entry import Entry
 from arena.errors import UserError
 from arena.lineup import request_from, resolve
 from arena.registry import Registry
-from arena.store import Store
+from arena.store import Registration, Store
 from scenarios import catalogue
 from scenarios.draw import draw
 from scenarios.scenario import Split
@@ -280,6 +281,80 @@ def test_a_folder_is_kept_by_its_full_path(
     monkeypatch.chdir(tmp_path)
     assert prepare({"model": "mine"}, store).recipe.model == str(tmp_path / "mine")
     assert prepare({"model": "google/gemma-4-E2B-it"}, store).recipe.model == "google/gemma-4-E2B-it"
+
+
+def configured(folder: Path, config: dict[str, Any]) -> Path:
+    """Write what of a model a plan reads of its dialogues; return the folder."""
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "tokenizer_config.json").write_text('{"chat_template": ""}')
+    (folder / "model.safetensors").touch()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("config", "asked", "limits", "fitted"),
+    [
+        ({"max_position_embeddings": 2048}, {}, (2048, 256), "answer_tokens 256, context_tokens 2048"),
+        ({"text_config": {"max_position_embeddings": 8192}}, {}, (8192, 512), "context_tokens 8192"),
+        ({"max_position_embeddings": 131072}, {}, (16384, 512), None),
+        ({}, {}, (16384, 512), None),
+        ({"max_position_embeddings": 1024}, {"size": "tiny"}, (1024, 64), "context_tokens 1024"),
+        ({"max_position_embeddings": 2048}, {"answer_tokens": 90}, (2048, 90), "context_tokens 2048"),
+    ],
+)
+def test_dialogues_in_training_are_no_longer_than_the_model_takes_at_play(
+    store: Store,
+    tmp_path: Path,
+    config: dict[str, Any],
+    asked: dict[str, Any],
+    limits: tuple[int, int],
+    fitted: str | None,
+) -> None:
+    folder = configured(tmp_path / "model", config)
+    prepared = prepare({"model": str(folder), **asked}, store)
+    recipe = prepared.recipe
+    assert (recipe.context_tokens, recipe.answer_tokens) == limits
+    said = [line for line in prepared.ours if "the model's context" in line]
+    assert said == ([f"As the model's context allows: {fitted}."] if fitted else [])
+
+
+def checkpoint(store: Store, folder: Path, **lineage: Any) -> Path:
+    """Return the folder of another run's checkpoint, an agent that was trained as its lineage says."""
+    folder.mkdir()
+    (folder / "complete.json").write_text(json.dumps({"weights": "a" * 12, "files": {}}))
+    spec = AgentSpec(kind="local", model="gemma", revision="a" * 12, prompt_version="v1")
+    profile = Profile(lineage=lineage)
+    store.add_registrations(
+        [Registration("early-26", spec, "seller", profile, Connection(), "2026-01-01")]
+    )
+    return folder
+
+
+def test_what_the_base_met_before_is_judged_like_what_the_run_will_meet(
+    store: Store, tmp_path: Path
+) -> None:
+    met = {"buyers": ["tough"], "buyer_versions": [spec_of("boulware").version]}
+    trained = {"domains": ["bread"], "domain_versions": [catalogue.bundled("small")["bread"].version]}
+    base = checkpoint(store, tmp_path / "checkpoint-26", **met, **trained)
+    asked = {"model": str(base), "buyers": ["tit_for_tat", "linear"], "domains": ["lamps"]}
+    plain = prepare(asked, store)
+    assert plain.warnings == []
+
+    fine = {**asked, "evaluate": design(store, buyers=["boulware", "micro_quantile"])}
+    said = prepare(fine, store).warnings[-1]
+    assert said.startswith("the base early-26 was trained against boulware (as tough@")
+
+    strict = design(store, ("boulware",), buyers=["boulware", "micro_quantile"])
+    refused = r"the base early-26 was trained against boulware .*, which the design excludes"
+    with pytest.raises(UserError, match=refused):
+        prepare({**asked, "evaluate": strict}, store)
+    with pytest.raises(UserError, match=refused):
+        checked(plain, strict, store, planning=True)
+
+    shut = design(store, domains=[{"name": "bread", "held_out": True}], buyers=["micro_quantile"])
+    with pytest.raises(UserError, match="early-26 was trained on bread, which the design holds out"):
+        prepare({**asked, "evaluate": shut}, store)
 
 
 def test_the_same_request_is_the_same_recipe(store: Store) -> None:
