@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 from random import Random
+from statistics import fmean
 from typing import Any
 
 from agents.agent import Agent
@@ -38,8 +39,10 @@ class DevScore:
     """How a seller did on the dev split."""
 
     mean: float | None
-    """The seller's score in [0, 1] over the matches that were finished; None where none was."""
+    """The seller's score in [0, 1] over the matches that all sellers finished; None where there are
+    none."""
     finished: int
+    """Matches that this seller finished."""
 
 
 @dataclass(frozen=True)
@@ -47,26 +50,36 @@ class Choice:
     """Who did best on the dev split."""
 
     best: str | None
-    """A name in `scores`; None where nobody finished a match."""
+    """A name in `scores`; None where no match was finished by all."""
+    compared: int
+    """Matches that all finished, over which they are compared."""
     scores: Mapping[str, DevScore]
     """Of the base, which comes first, and of every checkpoint."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the choice as JSON-ready data."""
-        scores = {name: asdict(score) for name, score in self.scores.items()}
-        return {"best": self.best, "split": Split.DEV, "matches": MATCHES, "scores": scores}
+        return {
+            "best": self.best,
+            "split": Split.DEV,
+            "matches": MATCHES,
+            "compared": self.compared,
+            "scores": {name: asdict(score) for name, score in self.scores.items()},
+        }
 
 
 def chosen(sellers: Sequence[Registration], prepared: Prepared, tell: Tell = silent) -> Choice:
     """Return who of a run's base and checkpoints does best on the dev split, against the run's buyers.
 
-    Of equals the first: with the base first, a checkpoint has to be better than it. `tell` is told of
-    each seller's score. Raises as :func:`dev_scores` does.
+    Of equals the first: with the base first, a checkpoint has to be better than it. `tell` is told what
+    each seller finished, and how they compare. Raises as :func:`dev_scores` does.
     """
     free_memory()
     cells = dev_cells(prepared.recipe, prepared.domains, prepared.pool, MATCHES)
-    scores = dev_scores(sellers, cells, prepared.recipe, tell)
-    return Choice(best(scores), scores)
+    choice = compared(dev_scores(sellers, cells, prepared.recipe, tell))
+    if choice.best is not None:
+        means = ", ".join(f"{name} {score.mean:.3f}" for name, score in choice.scores.items())
+        tell(f"over the {choice.compared} of them that all finished: {means}")
+    return choice
 
 
 def matches_to_choose(recipe: Recipe) -> int:
@@ -101,36 +114,43 @@ def dev_scores(
     cells: Sequence[TrainingCell],
     recipe: Recipe,
     tell: Tell = silent,
-) -> dict[str, DevScore]:
-    """Return each seller's score by its name; all play the same cells with the same random streams.
+) -> dict[str, list[float | None]]:
+    """Return each seller's scores on `cells`, in [0, 1], by its name; None is a void match. All play the
+    same cells with the same random streams.
 
-    `tell` is told of each score. Raises UserError for a seller that cannot be played here, ValueError
-    for a cell of another split than dev, and RuntimeError where a match met a bug of the arena's.
+    `tell` is told how many each finished. Raises UserError for a seller that cannot be played here,
+    ValueError for a cell of another split than dev, and RuntimeError where a match met a bug of the
+    arena's.
     """
     if strangers := [cell for cell in cells if cell.scenario.split is not Split.DEV]:
         raise ValueError(f"{strangers[0].scenario.label} is no scenario to choose by: only dev is")
     scores = {}
     for seller in sellers:
         agent = _built(seller.name, seller.spec, seller.connection)
-        scores[seller.name] = score = dev_score(agent, cells, recipe)
-        tell(f"on the dev split {seller.name} {_said(score)}")
+        scores[seller.name] = own = seller_scores(agent, cells, recipe)
+        finished = len(own) - own.count(None)
+        tell(f"{seller.name} finished {finished} of {len(own)} matches on the dev split")
     return scores
 
 
-def dev_score(seller: Agent, cells: Sequence[TrainingCell], recipe: Recipe) -> DevScore:
-    """Return how `seller` does on `cells`, all of them at once; void matches do not count."""
+def compared(scores: Mapping[str, list[float | None]]) -> Choice:
+    """Return who of sellers that played the same cells did best, over the matches that all of them
+    finished: a seller is not better for the matches that were void for it. Of equals the first."""
+    matches = zip(*scores.values(), strict=True)
+    finished = [[score for score in match if score is not None] for match in matches]
+    paired = [match for match in finished if len(match) == len(scores)]
+    means = dict(zip(scores, map(fmean, zip(*paired, strict=True)), strict=bool(paired)))
+    found = {name: DevScore(means.get(name), len(own) - own.count(None)) for name, own in scores.items()}
+    return Choice(max(means, key=means.__getitem__, default=None), len(paired), found)
+
+
+def seller_scores(seller: Agent, cells: Sequence[TrainingCell], recipe: Recipe) -> list[float | None]:
+    """Return the scores of `seller` on `cells`, which it plays all at once; None is a void match."""
     outcomes = asyncio.run(_played(seller, cells, recipe))
     for outcome in outcomes:
         if outcome.ending is Ending.HARNESS_ERROR:
             raise RuntimeError(f"a bug of bargaining-arena on the dev split: {outcome.detail}")
-    scores = [outcome.seller_score for outcome in outcomes if outcome.seller_score is not None]
-    return DevScore(sum(scores) / len(scores) if scores else None, len(scores))
-
-
-def best(scores: Mapping[str, DevScore]) -> str | None:
-    """Return who scored highest, the first of several; None where nobody finished a match."""
-    means = {name: score.mean for name, score in scores.items() if score.mean is not None}
-    return max(means, key=lambda name: means[name], default=None)
+    return [outcome.seller_score for outcome in outcomes]
 
 
 def free_memory() -> None:
@@ -139,12 +159,6 @@ def free_memory() -> None:
 
     gc.collect()  # a trainer and its callbacks know each other
     torch.cuda.empty_cache()
-
-
-def _said(score: DevScore) -> str:
-    if score.mean is None:
-        return "finished no match"
-    return f"scored {score.mean:.3f} in {score.finished} matches"
 
 
 async def _played(seller: Agent, cells: Sequence[TrainingCell], recipe: Recipe) -> list[Outcome]:

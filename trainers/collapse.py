@@ -28,8 +28,9 @@ class Limits:
     """Share of groups in which every dialogue scores the same, from which on nothing is learned."""
     fault_rate: float = 0.25
     """Share of the seller's turns with a faulty attempt above which it has lost the protocol. Counts
-    only after a step at or below it: a base that never spoke the protocol has not lost it. A tiny seller
-    whose score had fallen to a fourth made faults in 30 to 80% of its turns, healthy ones in 2 to 13%."""
+    only after a step at or below it: a base that never spoke the protocol has not lost it. A tiny
+    seller whose score had fallen to a fourth made faults in 30 to 80% of its turns, healthy ones in 2 to
+    13%."""
 
 
 LIMITS = Limits()
@@ -41,7 +42,7 @@ def verdict(history: Sequence[Metrics], limits: Limits = LIMITS) -> str | None:
     if len(recent) < limits.steps:
         return None
     row = f"{limits.steps} steps in a row"
-    if all(_value(step, "void_rate") >= 1 for step in recent):
+    if unplayed(history, limits):
         return f"no match was finished in {row}"
     if all(_value(step, "zero_variance_share") >= limits.zero_variance_share for step in recent):
         return f"all dialogues of every group scored the same in {row}, which teaches nothing"
@@ -50,6 +51,12 @@ def verdict(history: Sequence[Metrics], limits: Limits = LIMITS) -> str | None:
     if spoke and all(_value(step, "fault_rate") > limits.fault_rate for step in recent):
         return f"more than {limits.fault_rate:.0%} of the seller's turns were faulty in {row}"
     return None
+
+
+def unplayed(history: Sequence[Metrics], limits: Limits = LIMITS) -> bool:
+    """Return whether no match was finished in the last steps, which says nothing of the policy."""
+    recent = history[-limits.steps :]
+    return len(recent) == limits.steps and all(_value(step, "void_rate") >= 1 for step in recent)
 
 
 def spoilt(step: Metrics) -> str | None:
@@ -80,6 +87,8 @@ class CollapseStop(TrainerCallback):
         """Why the run was stopped; None: it was not."""
         self.spoilt = False
         """Whether the weights in memory must not be saved: the last checkpoint stands."""
+        self.unplayed = False
+        """Whether it was stopped because nothing it played was finished: it may be gone on with."""
 
     def watch(self, episodes: Sequence[Episode]) -> None:
         """Note why matches were void; for :attr:`trainers.grpo.Rollouts.watch`."""
@@ -101,6 +110,7 @@ class CollapseStop(TrainerCallback):
         if self.reason is None:
             return
         self.spoilt = broken is not None
+        self.unplayed = not self.spoilt and unplayed(history, self._limits)
         if not self.spoilt and _value(logs, "void_rate") >= 1:
             self.reason += self._detail
         control.should_save = not self.spoilt

@@ -10,6 +10,7 @@ from agents.spec import AgentSpec, Connection, Profile
 from arena.entry import checked_name
 from arena.record import utc_now
 from arena.store import Registration, Store
+from trainers.ancestry import ancestor, inherited
 from trainers.bases import Base
 from trainers.checkpoints import Checkpoint
 from trainers.grpo import TEMPERATURE
@@ -40,15 +41,18 @@ def base_agent(base: Base, recipe: Recipe, known: Iterable[Registration]) -> Reg
 
 
 def checkpoint_agent(
-    run: str, recipe: Recipe, base: Base, anchor: str, saved: Checkpoint
+    run: str, recipe: Recipe, base: Base, anchor: str, saved: Checkpoint, known: Iterable[Registration]
 ) -> Registration:
     """Return a checkpoint as an agent; `anchor` is the name of its base's agent. All that its lineage
-    says is in the recipe and the checkpoint's own folder."""
+    says is in the recipe, in the checkpoint's own folder, and of what its base met, in the lineage of
+    one of the agents `known`."""
+    own = lineage(run, recipe, base, saved)
+    before = ancestor(base.revision, known)
     profile = Profile(
         family=base.family,
         base=anchor,
         params=base.params,
-        lineage=lineage(run, recipe, base, saved),
+        lineage=own if before is None else inherited(own, before),
     )
     spec = local_spec(base.name, saved.weights, _sampling(recipe), recipe.prompt_version)
     return _agent(f"{run}-{saved.step}", spec, profile, str(saved.folder.resolve()))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from arena.errors import UserError
 from arena.store import RunStatus, Store, StoreError
@@ -44,6 +44,18 @@ class Finished:
     """The names of the run's agents, in order of steps."""
     base: str
     """The name of the base's agent."""
+    final: bool = True
+    """Whether its checkpoints may now be chosen from and judged: not where it was interrupted, in its
+    last step or before, nor where it stopped since no match was finished."""
+
+
+class _End(NamedTuple):
+    """How a run's steps ended, in the words of :class:`Finished`."""
+
+    status: RunStatus
+    why: str = ""
+    advice: str = ""
+    final: bool = True
 
 
 def train(run: "Run", *, resume: bool, command: Mapping[str, Any] | None = None) -> Finished:
@@ -100,7 +112,7 @@ class Run:
         """Train to the end, or to where it stops; :func:`train` keeps the record of it."""
         from accelerate import PartialState
 
-        from trainers.loading import load
+        from trainers.loading import check_context, load
 
         if leads() and (broken := clear(self.folder)):
             self.progress(f"passing over what was left half-written: step {', '.join(map(str, broken))}")
@@ -113,19 +125,21 @@ class Run:
         else:
             model = located(self.prepared, self.out / BASES, self.progress, self.stage)
         loaded, tokenizer = load(model)
+        check_context(loaded, recipe.context_tokens)
         base = described(model, self.prepared.size)
         if leads():
             keep(base, self.folder)
         self._register(base)
-        status, why, advice = RunStatus.DONE, "", ""
+        end = _End(RunStatus.DONE)
         if last_step(self.folder) < recipe.steps:
-            status, why, advice = self._steps(args, loaded, tokenizer, base)
+            end = self._steps(args, loaded, tokenizer, base)
         anchor = self._register(base)
         names = [f"{self.name}-{one.step}" for one in saved(self.folder)]
-        return Finished(status, why, advice, last_step(self.folder), names, anchor)
+        step = last_step(self.folder)
+        return Finished(end.status, end.why, end.advice, step, names, anchor, end.final)
 
-    def _steps(self, args: Any, model: Any, tokenizer: Any, base: Base) -> tuple[RunStatus, str, str]:
-        """Train from the newest checkpoint on; return the status, why it is so, and how to go on."""
+    def _steps(self, args: Any, model: Any, tokenizer: Any, base: Base) -> _End:
+        """Train from the newest checkpoint on."""
         from transformers import PrinterCallback
 
         from trainers.callbacks import Interruption, Recorder, Saver, Steps
@@ -149,16 +163,18 @@ class Run:
             trainer.train(resume_from_checkpoint=str(start.folder) if start else None)
         if leads():
             recorder.flush()
-        if collapse.reason:
+        if collapse.unplayed:
             again = resume_command(self.folder)
-            advice = (
-                f"{_stands(self.folder)}. Where its buyers failed, {again} goes on; where the policy "
-                "collapsed, begin another run with a lower --lr"
-            )
-            return RunStatus.STOPPED, collapse.reason, advice
-        if trainer.state.global_step < recipe.steps:
-            return RunStatus.INTERRUPTED, "", _to_go_on(self.folder)
-        return RunStatus.DONE, "", ""
+            advice = f"{_stands(self.folder)}. Once its buyers answer again, to go on: {again}"
+            return _End(RunStatus.STOPPED, collapse.reason or "", advice, final=False)
+        if collapse.reason:
+            advice = f"{_stands(self.folder)}. Begin another run, such as one with a lower --lr"
+            return _End(RunStatus.STOPPED, collapse.reason, advice)
+        whole = trainer.state.global_step == recipe.steps
+        status = RunStatus.DONE if whole else RunStatus.INTERRUPTED
+        if interruption.asked or not whole:
+            return _End(status, advice=_to_go_on(self.folder), final=False)
+        return _End(status)
 
     def _register(self, base: Base) -> str:
         """Make agents of the base and of all checkpoints that are none yet; return the base's name."""
@@ -166,7 +182,8 @@ class Run:
         recipe = self.prepared.recipe
         anchor = base_agent(base, recipe, known)
         found = [
-            checkpoint_agent(self.name, recipe, base, anchor.name, one) for one in saved(self.folder)
+            checkpoint_agent(self.name, recipe, base, anchor.name, one, known)
+            for one in saved(self.folder)
         ]
         if leads():
             for name in register([anchor, *found], self.store):

@@ -80,23 +80,25 @@ def closing_lines(
         yield f"  {_chosen(choice, finished.base)}"
     if judged:
         yield "  What each gained over the base is judged below, on scenarios of the eval split."
+    if not finished.final:
+        yield "  Its checkpoints are neither chosen from nor evaluated before it has gone on to its end."
     at = database_option(db)
     yield f"Its curves: arena runs show {plain(name)}{at}"
-    if finished.checkpoints and not judged:
+    if finished.checkpoints and finished.final and not judged:
         yield f"What it gained: arena evaluate {plain(name)} --design FILE{at}"
 
 
 def _chosen(choice: "Choice", base: str) -> str:
     """Return which checkpoint is best. The best of several scores too well where it was chosen."""
     if choice.best is None:
-        return "none was chosen: not one match on the dev split was finished"
+        return "none was chosen: not one match on the dev split was finished by all"
     if choice.best == base:
         return "best on the dev split: the base itself; no checkpoint scored more there"
     means = (choice.scores[name].mean for name in (choice.best, base))
-    own, other = ("-" if mean is None else f"{mean:.3f}" for mean in means)
+    own, other = (f"{mean:.3f}" for mean in means)
     return (
-        f"best on the dev split: {plain(choice.best)}, with {own} against the base's {other}; chosen "
-        "there, it is to be judged elsewhere"
+        f"best on the dev split: {plain(choice.best)}, with {own} against the base's {other} "
+        f"(n = {choice.compared}); chosen there, it is to be judged elsewhere"
     )
 
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 
 def start(request: Request) -> None:
-    """Train, choose a checkpoint, and evaluate all where that was asked for. Exits with 1 where the
-    training or the evaluation is not complete. SIGTERM, which schedulers send, is taken as Ctrl-C."""
+    """Train, choose a checkpoint, and evaluate all where that was asked for and the run is over. Exits
+    with 1 where the training or the evaluation is not complete. SIGTERM, which schedulers send, is taken
+    as Ctrl-C."""
     from trainers.run_folder import resume_command
 
     options, plan = request.options, request.plan
@@ -45,28 +46,45 @@ def start(request: Request) -> None:
 
 def _carried_out(request: Request, store: "Store") -> bool:
     """Train, choose, evaluate, and say how it went; return whether all was done."""
-    from arena.commands.evaluate import evaluate
     from arena.commands.printing import print_json
     from arena.store import RunStatus
 
-    options = request.options
     finished = _trained(request, store)
     if not leads():
         return True
-    base, *checkpoints = _sellers(finished, store)
-    choice = _choice(request, finished, [base, *checkpoints])
-    design = options["evaluate"] if checkpoints else None
-    said = _close(request, finished, choice, store, judged=design is not None)
-    complete = finished.status is RunStatus.DONE
-    if design is not None:
-        names = [agent.full_name for agent in checkpoints]
-        scored, said["evaluation"] = evaluate(
-            store, base.full_name, names, design, yes=options["yes"], quiet=options["as_json"]
-        )
-        complete = complete and scored
-    if options["as_json"]:
-        print_json(said)
+    sellers = _sellers(finished, store) if finished.final else []
+    choice = _choice(request, sellers)
+    asked = request.options["evaluate"] is not None
+    judged = asked and len(sellers) > 1
+    said = _close(request, finished, choice, store, judged=judged)
+    if asked:
+        said["evaluation"] = None
+    complete = finished.status is RunStatus.DONE and finished.final
+    try:
+        if judged:
+            scored, said["evaluation"] = _judged(request, sellers, store)
+            complete = complete and scored
+    except UserError as error:
+        said["error"] = str(error)
+        raise
+    finally:
+        if request.options["as_json"]:
+            print_json(said)
     return complete
+
+
+def _judged(
+    request: Request, sellers: "Sequence[Registration]", store: "Store"
+) -> tuple[bool, dict[str, Any]]:
+    """Play the base and its checkpoints by the design that was asked for; see
+    :func:`arena.commands.evaluate.evaluate`."""
+    from arena.commands.evaluate import evaluate
+
+    options = request.options
+    base, *checkpoints = (agent.full_name for agent in sellers)
+    return evaluate(
+        store, base, checkpoints, options["evaluate"], yes=options["yes"], quiet=options["as_json"]
+    )
 
 
 @contextmanager
@@ -149,15 +167,12 @@ def _sellers(finished: "Finished", store: "Store") -> "list[Registration]":
     return [known[name] for name in (finished.base, *finished.checkpoints) if name in known]
 
 
-def _choice(
-    request: Request, finished: "Finished", sellers: "Sequence[Registration]"
-) -> "Choice | None":
-    """Return who is best on the dev split; None where a run is to be gone on with, or nobody can play.
+def _choice(request: Request, sellers: "Sequence[Registration]") -> "Choice | None":
+    """Return who is best on the dev split; None without a checkpoint, or where one cannot play.
     Whatever goes wrong, the run is saved already."""
-    from arena.store import RunStatus
     from trainers.choice import chosen
 
-    if finished.status is RunStatus.INTERRUPTED or len(sellers) < 2:
+    if len(sellers) < 2:
         return None
     _tell(f"choosing on the dev split among {', '.join(agent.name for agent in sellers)}")
     try:

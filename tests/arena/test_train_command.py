@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from arena.cli import app
+from arena.errors import UserError
 from arena.store import Store
 from tests.trainers.small_run import tiny_base  # noqa: F401
 from trainers.recipe import LossType
@@ -364,9 +365,10 @@ def test_a_run_from_the_command_line(run: Result, here: Path) -> None:
 
     choice = said["choice"]
     assert list(choice["scores"]) == [said["base"], "demo-1", "demo-2"]
-    assert (choice["split"], choice["matches"]) == ("dev", 8)
+    assert (choice["split"], choice["matches"], choice["compared"]) == ("dev", 8, 8)
     means = {name: score["mean"] for name, score in choice["scores"].items()}
     assert means[choice["best"]] == max(means.values())
+    assert (said["final"], "evaluation" in said) == (True, False)
     best = "the base itself" if choice["best"] == said["base"] else choice["best"]
     assert f"best on the dev split: {best}" in run.stderr
 
@@ -385,7 +387,7 @@ def test_ctrl_c_during_the_choice_leaves_a_run_that_is_chosen_from_later(
     monkeypatch.setattr("trainers.choice.MATCHES", 8)
     asked = ("--model", str(tiny_base), *SHORT, "--steps", "1", *RUN)
     with monkeypatch.context() as patched:
-        patched.setattr("trainers.choice.dev_score", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+        patched.setattr("trainers.choice.seller_scores", lambda *_: os.kill(os.getpid(), signal.SIGINT))
         called = arena("train", *asked)
     assert called.exit_code == 1
     assert called.stderr.endswith("demo: interrupted; to go on: arena train --resume demo --out mine\n")
@@ -412,6 +414,106 @@ def test_sigterm_before_the_first_step_is_taken_as_ctrl_c(
     assert called.exit_code == 1
     assert "demo: interrupted; to go on: arena train --resume demo --out mine" in called.stderr
     assert recorded() == ("interrupted", None)
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The checkpoints of every evaluation that is begun; none is played."""
+    begun: list[list[str]] = []
+
+    def evaluate(store: Store, base: str, checkpoints: list[str], *_: Any, **__: Any) -> Any:
+        begun.append([name.partition("@")[0] for name in checkpoints])
+        return True, {"base": base}
+
+    monkeypatch.setattr("arena.commands.evaluate.evaluate", evaluate)
+    monkeypatch.setattr("trainers.choice.MATCHES", 2)
+    Path("design.yaml").write_text(DESIGN)
+    return begun
+
+
+@pytest.mark.parametrize(
+    ("number", "steps", "status"), [(signal.SIGINT, 3, "interrupted"), (signal.SIGTERM, 2, "done")]
+)
+def test_an_interrupted_run_is_neither_chosen_from_nor_judged_until_it_goes_on(
+    number: int,
+    steps: int,
+    status: str,
+    judged: list[list[str]],
+    tiny_base: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A checkpoint that was judged at once would have met its cells before the final design is frozen.
+    In its last step, too, whoever stops a run does not want an evaluation."""
+    from arena.commands import train_run
+
+    def heard(line: str) -> None:
+        if line.startswith("step 1 "):
+            os.kill(os.getpid(), number)
+
+    asked = ("--model", str(tiny_base), *SHORT, "--steps", str(steps), *RUN)
+    with monkeypatch.context() as patched:
+        patched.setattr(train_run, "_tell", heard)
+        called = arena("train", *asked, "--evaluate", "design.yaml", "--json")
+    assert called.exit_code == 1, called.output
+    said = json.loads(called.stdout)
+    assert (said["status"], said["step"], said["final"]) == (status, 2, False)
+    assert (said["choice"], said["evaluation"], judged) == (None, None, [])
+    assert "to go on: arena train --resume demo --out mine\n" in called.stderr
+    assert "neither chosen from nor evaluated before it has gone on" in called.stderr
+    assert "arena evaluate" not in called.stderr
+    again = arena(*RESUME, "--json")
+    assert again.exit_code == 0, again.output
+    assert judged == [[f"demo-{step}" for step in range(2, steps + 1)]]
+    assert json.loads(again.stdout)["evaluation"]["base"].startswith(said["base"])
+
+
+@pytest.mark.parametrize("score", [None, 0.5])
+def test_a_run_that_stopped_is_judged_where_its_policy_collapsed_and_not_where_its_buyers_failed(
+    score: float | None,
+    judged: list[list[str]],
+    tiny_base: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from arena.play import Outcome
+    from arena.protocol import Ending
+    from trainers import grpo
+    from trainers.rollout import Episode
+
+    def same(cells: Any, chat: Any, *_: Any) -> list[Episode]:
+        ending = Ending.PROVIDER_ERROR if score is None else Ending.WALK_AWAY
+        outcome = Outcome(ending, None, None, score, None, [], "down")
+        own = int(score is not None)
+        return [Episode(cell, [chat.close], [chat.close], [own], [0.0], outcome) for cell in cells]
+
+    monkeypatch.setattr(grpo, "roll_out", same)
+    asked = ("--model", str(tiny_base), *SHORT, "--steps", "9", *RUN, "--evaluate", "design.yaml")
+    called = arena("train", *asked, "--json")
+    assert called.exit_code == 1, called.output
+    said = json.loads(called.stdout)
+    assert (said["status"], said["step"], said["final"]) == ("stopped", 5, score is not None)
+    assert judged == ([] if score is None else [["demo-5"]])
+    assert (said["choice"] is None) is (said["evaluation"] is None) is (score is None)
+    goes_on = "Once its buyers answer again, to go on: arena train --resume demo --out mine\n"
+    assert (goes_on in called.stderr) is (score is None)
+    assert ("a lower --lr" in called.stderr) is (score is not None)
+
+
+def test_an_evaluation_that_cannot_be_played_leaves_the_runs_own_result(
+    judged: list[list[str]],
+    tiny_base: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise UserError("a buyer has no key")
+
+    monkeypatch.setattr("arena.commands.evaluate.evaluate", refuse)
+    asked = ("--model", str(tiny_base), *SHORT, "--steps", "1", *RUN, "--evaluate", "design.yaml")
+    called = arena("train", *asked, "--json")
+    assert called.exit_code == 2
+    assert called.stderr.endswith("Error: a buyer has no key\n")
+    said = json.loads(called.stdout)
+    assert (said["status"], said["checkpoints"]) == ("done", ["demo-1"])
+    assert (said["evaluation"], said["error"]) == (None, "a buyer has no key")
 
 
 def recorded() -> tuple[str, str | None]:

@@ -20,7 +20,14 @@ from scenarios.draw import draw
 from scenarios.scenario import Role, Split
 from tests.trainers.small_run import domains_of, prepared_for, recipe_for, tiny_base
 from trainers.cells import TrainingCell
-from trainers.choice import DevScore, best, chosen, dev_cells, dev_score, dev_scores, matches_to_choose
+from trainers.choice import (
+    chosen,
+    compared,
+    dev_cells,
+    dev_scores,
+    matches_to_choose,
+    seller_scores,
+)
 
 __all__ = ["tiny_base"]
 
@@ -63,12 +70,12 @@ def test_no_other_split_is_chosen_by(split: Split) -> None:
 
 def test_who_bargains_better_is_chosen() -> None:
     sellers = [scripted(name) for name in ("accept_first", "hardliner", "logroller")]
-    scores = dev_scores(sellers, cells_of(48), RECIPE)
-    assert best(scores) == "logroller"
+    choice = compared(dev_scores(sellers, cells_of(48), RECIPE))
+    assert choice.best == "logroller"
     # Nobody agrees with one who never gives way: what it gets is its walk-away value.
     walk_aways = [cell.scenario.seller.walk_away for cell in cells_of(48)]
-    assert scores["hardliner"].mean == pytest.approx(sum(walk_aways) / 48)
-    assert scores["hardliner"].finished == 48
+    assert choice.scores["hardliner"].mean == pytest.approx(sum(walk_aways) / 48)
+    assert choice.scores["hardliner"].finished == choice.compared == 48
 
 
 def test_the_same_seller_scores_the_same_again() -> None:
@@ -77,15 +84,23 @@ def test_the_same_seller_scores_the_same_again() -> None:
     assert scores["one"] == scores["two"]
 
 
-@given(st.dictionaries(st.text(min_size=1), st.floats(0, 1) | st.none(), max_size=6))
-def test_best_is_the_highest_and_the_first_of_equals(means: dict[str, float | None]) -> None:
-    chosen = best({name: DevScore(mean, 1) for name, mean in means.items()})
-    scored = [(mean, name) for name, mean in means.items() if mean is not None]
-    if not scored:
-        assert chosen is None
-    else:
-        highest = max(mean for mean, _ in scored)
-        assert chosen == next(name for mean, name in scored if mean == highest)
+@given(st.dictionaries(st.text(min_size=1), st.floats(0, 1), max_size=6))
+def test_best_is_the_highest_and_the_first_of_equals(means: dict[str, float]) -> None:
+    choice = compared({name: [mean] for name, mean in means.items()})
+    highest = max(means.values(), default=None)
+    assert choice.best == next((name for name, mean in means.items() if mean == highest), None)
+
+
+def test_sellers_are_compared_over_the_matches_that_all_of_them_finished() -> None:
+    """The checkpoint that scores more where both finished is better, though the other's mean of its own
+    matches is higher: it missed the two in which there was little to gain."""
+    found = compared({"base": [0.6, None, 0.6, None], "run-26": [0.7, 0.1, 0.7, 0.1]})
+    assert (found.best, found.compared) == ("run-26", 2)
+    means = {name: (score.mean, score.finished) for name, score in found.scores.items()}
+    assert means == {"base": (pytest.approx(0.6), 2), "run-26": (pytest.approx(0.7), 4)}
+    apart = compared({"base": [0.6, None], "run-26": [None, 0.1]})
+    assert (apart.best, apart.compared) == (None, 0)
+    assert {score.mean for score in apart.scores.values()} == {None}
 
 
 def test_the_base_comes_first_and_has_to_be_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +111,15 @@ def test_the_base_comes_first_and_has_to_be_beaten(monkeypatch: pytest.MonkeyPat
     assert choice.best == "base"
     mean = choice.scores["run-26"].mean
     assert mean is not None
-    assert told == [f"on the dev split {n} scored {mean:.3f} in 12 matches" for n in choice.scores]
+    assert told == [
+        "base finished 12 of 12 matches on the dev split",
+        "run-26 finished 12 of 12 matches on the dev split",
+        f"over the 12 of them that all finished: base {mean:.3f}, run-26 {mean:.3f}",
+    ]
     better = [scripted("hardliner"), scripted("logroller")]
     found = chosen(better, prepared_for(RECIPE)).to_json()
-    assert (found["best"], found["split"], found["matches"]) == ("logroller", "dev", 12)
+    assert (found["best"], found["split"]) == ("logroller", "dev")
+    assert (found["matches"], found["compared"]) == (12, 12)
     assert json.dumps(found["scores"]["hardliner"]).startswith('{"mean": 0.')
 
 
@@ -125,7 +145,7 @@ class _Down:
 
 
 def test_void_matches_do_not_count() -> None:
-    assert dev_score(_Down(), cells_of(8), RECIPE) == DevScore(None, 0)
+    assert seller_scores(_Down(), cells_of(8), RECIPE) == [None] * 8
 
 
 class _Leaving:
@@ -147,7 +167,7 @@ class _Leaving:
 def test_a_plug_ins_limit_is_not_that_of_the_models_that_play_it() -> None:
     recipe = recipe_for("none", turn_timeout=0.05)
     cells = [replace(cell, buyer=_Leaving("plugin", 0.0)) for cell in cells_of(8)]
-    assert dev_score(_Leaving("local", 0.2), cells, recipe).finished == 8
+    assert None not in seller_scores(_Leaving("local", 0.2), cells, recipe)
 
 
 def test_a_seller_that_cannot_be_played_is_named(tmp_path: Path) -> None:
@@ -173,4 +193,4 @@ def test_weights_play_the_dev_split(tiny_base: Path) -> None:
     ]
     scores = dev_scores(twins, cells, recipe)
     assert scores["a"] == scores["b"]
-    assert scores["a"].finished == 8
+    assert None not in scores["a"]

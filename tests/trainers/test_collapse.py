@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 pytest.importorskip("trl", reason="training needs pip install 'bargaining-arena[train]'")
 
 from tests.trainers.small_run import CPU, cells_for, recipe_for, tiny_base
-from trainers.collapse import CollapseStop, Limits, Metrics, spoilt, verdict
+from trainers.collapse import CollapseStop, Limits, Metrics, spoilt, unplayed, verdict
 from trainers.grpo import settings, trainer_of
 from trainers.loading import load
 
@@ -48,6 +48,13 @@ def test_a_collapse_is_five_steps_in_a_row(change: dict[str, float | None], why:
     assert verdict(steps({}, *[change] * 4)) is None
     assert verdict(steps({}, *[change] * 4, {}, change)) is None
     assert why in (verdict(steps({}, *[change] * 5)) or "")
+
+
+def test_only_where_nothing_was_finished_is_the_policy_not_to_blame() -> None:
+    void: dict[str, float | None] = {"zero_variance_share": 1.0, "void_rate": 1.0}
+    assert unplayed(steps({}, *[void] * 5))
+    assert not unplayed(steps({}, *[void] * 4))
+    assert not unplayed(steps({}, *[void] * 4, {"zero_variance_share": 1.0}))
 
 
 def test_limits_themselves_are_no_fault_and_a_share_just_below_one_still_teaches() -> None:

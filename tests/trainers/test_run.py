@@ -200,6 +200,13 @@ def test_a_folder_of_something_else_is_left_alone(whole: Run, tmp_path: Path) ->
         started(tmp_path, resumed(whole.folder), "photos")
 
 
+def test_dialogues_longer_than_the_base_takes_are_not_trained_on(
+    tiny_base: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=r"tiny-test takes dialogues of up to 2,048 tokens"):
+        started(tmp_path, prepared_for(recipe_for(tiny_base, context_tokens=2049)), "long")
+
+
 def test_a_name_of_another_recipe_is_refused(whole: Run, tiny_base: Path) -> None:
     elsewhere = whole.out / "elsewhere"
     elsewhere.mkdir(exist_ok=True)

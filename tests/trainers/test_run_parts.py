@@ -1,5 +1,6 @@
 """What a run is put together from: its record, the agents it makes, the base it starts from."""
 
+import json
 from dataclasses import replace
 from functools import partial
 from math import isnan, nan
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agents.local.agent import local_spec
 from agents.scripted import spec_of
 from agents.spec import Connection, Profile
 from arena.entry import entry_from
@@ -18,7 +20,8 @@ from tests.agents.local.untaught import untaught
 from tests.trainers.small_run import OWN, SHAPE, prepared_for, recipe_for
 from trainers import bases
 from trainers.bases import Base, made
-from trainers.registration import base_agent, register
+from trainers.checkpoints import Checkpoint
+from trainers.registration import base_agent, checkpoint_agent, register
 from trainers.sizes import SIZES
 
 pytest.importorskip("trl", reason="training needs pip install 'bargaining-arena[train]'")
@@ -128,6 +131,37 @@ def test_a_withdrawn_agent_stays_withdrawn(store: Store) -> None:
     store.withdraw_agent("gemma", agent.spec.version, "a mistake")
     assert register([agent], store) == []
     assert store.registrations()[0].withdrawn_reason == "a mistake"
+
+
+def test_a_checkpoint_has_met_what_its_base_met_in_another_run(tmp_path: Path) -> None:
+    """Whatever the base plays as now, and though it was withdrawn since. Its own come first."""
+    folder = tmp_path / "checkpoint-4"
+    folder.mkdir()
+    (folder / "complete.json").write_text(json.dumps({"weights": "b" * 12, "files": {}}))
+    (folder / "trainer_state.json").write_text(
+        '{"log_history": [{"loss": 0.0, "dialogue_tokens": 1.0, "read_tokens": 1.0}]}'
+    )
+    earlier = {
+        **{"buyers": ["boulware", "sonnet"], "buyer_versions": [spec_of("boulware").version, "c" * 12]},
+        **{"buyer_families": ["claude"], "domains": ["bread"], "domain_versions": ["d" * 12]},
+    }
+    spec = local_spec("gemma", BASE.revision, {"max_tokens": 99}, "v1")
+    before = Registration(
+        *("early-26", spec, "seller", Profile(lineage=earlier), Connection(), "2026-01-01"),
+        withdrawn_at="2026-01-02",
+    )
+    one = checkpoint_agent("run", RECIPE, BASE, "gemma", Checkpoint(4, folder), [before])
+    lineage = one.profile.lineage
+    assert lineage["buyers"] == ["linear", "boulware", "sonnet"]
+    known = [spec_of(name).version for name in ("linear", "boulware")]
+    assert lineage["buyer_versions"] == [*known, "c" * 12]
+    assert lineage["buyer_families"] == ["claude"]
+    own = [domain.name for domain in RECIPE.domains]
+    assert lineage["domains"] == [*own, "bread"]
+    assert lineage["domain_versions"] == [*(d.version for d in RECIPE.domains), "d" * 12]
+    other = replace(before, spec=local_spec("gemma", "e" * 12, None, "v1"))
+    alone = checkpoint_agent("run", RECIPE, BASE, "gemma", Checkpoint(4, folder), [other])
+    assert alone.profile.lineage["buyers"] == ["linear", "boulware"]
 
 
 @pytest.mark.parametrize("family", ["E-series", "conventional"])
