@@ -323,7 +323,7 @@ def test_loss_types_are_those_of_a_recipe() -> None:
 
 
 SHORT = (
-    *("--domains", "lamps,boats", "--buyers", "linear,boulware", "--prompt", "brief1", "--turns", "2"),
+    *("--domains", "lamps,boats", "--buyers", "linear,boulware", "--prompt", "brief1", "--turns", "4"),
     *("--lr", "1e-3", "--group-size", "4", "--groups-per-step", "2", "--scenarios", "8"),
 )
 DESIGN = """
