@@ -59,7 +59,7 @@ def _carried_out(request: Request, store: "Store") -> bool:
     said = _close(request, finished, choice, store, judged=judged)
     if asked:
         said["evaluation"] = None
-    complete = finished.status is RunStatus.DONE and finished.final
+    complete = finished.status is RunStatus.DONE and finished.final and judged == asked
     try:
         if judged:
             scored, said["evaluation"] = _judged(request, sellers, store)
@@ -160,10 +160,14 @@ def _trained(request: Request, store: "Store") -> "Finished":
 
 
 def _sellers(finished: "Finished", store: "Store") -> "list[Registration]":
-    """Return the base and the run's checkpoints, without those that were withdrawn."""
+    """Return the base and the run's checkpoints, without those that were withdrawn; nobody where the
+    base was, since there is then nothing to compare with."""
     from arena.registry import Registry
 
     known = {agent.name: agent for agent in Registry(store).current()}
+    if finished.base not in known:
+        _tell(f"the base {finished.base} is withdrawn: no checkpoint is chosen, and none judged")
+        return []
     return [known[name] for name in (finished.base, *finished.checkpoints) if name in known]
 
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from arena.cli import app
 from arena.errors import UserError
+from arena.registry import Registry
 from arena.store import Store
 from tests.trainers.small_run import tiny_base  # noqa: F401
 from trainers.recipe import LossType
@@ -465,6 +466,20 @@ def test_an_interrupted_run_is_neither_chosen_from_nor_judged_until_it_goes_on(
     assert again.exit_code == 0, again.output
     assert judged == [[f"demo-{step}" for step in range(2, steps + 1)]]
     assert json.loads(again.stdout)["evaluation"]["base"].startswith(said["base"])
+
+
+def test_without_its_base_no_checkpoint_is_chosen_or_judged(
+    judged: list[list[str]], run: Result
+) -> None:
+    assert run.exit_code == 0, run.output
+    with Store.open("own.db") as store:
+        base = Registry(store).find(json.loads(run.stdout)["base"])
+        store.withdraw_agent(base.name, base.spec.version, "a mistake")
+    again = arena(*RESUME, "--evaluate", "design.yaml", "--json")
+    assert again.exit_code == 1, again.output
+    assert f"the base {base.name} is withdrawn" in again.stderr
+    said = json.loads(again.stdout)
+    assert (said["choice"], said["evaluation"], judged) == (None, None, [])
 
 
 @pytest.mark.parametrize("score", [None, 0.5])
