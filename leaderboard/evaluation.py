@@ -27,7 +27,8 @@ class Evaluated:
     version: str
     step: int | None
     arm: str | None
-    """By its lineage: runs that share it differ in seed alone."""
+    """By its lineage: runs that share it have one recipe but for the seed."""
+    seed: int | None
     kl: float | None
     """From its base when it was saved, as registered; it decides nothing."""
     gain: Comparison
@@ -45,6 +46,7 @@ class Evaluated:
             "version": self.version,
             "step": self.step,
             "arm": self.arm,
+            "seed": self.seed,
             "kl": self.kl,
             "gain": comparison.to_json(self.gain, design),
             "value": [found.to_json() for found in self.values],
@@ -76,8 +78,9 @@ def evaluated(
         Evaluated(
             name=names[arm],
             version=arm,
-            step=_step(lineages.get(arm, {})),
+            step=_whole(lineages.get(arm, {}), "step"),
             arm=lineages.get(arm, {}).get("arm"),
+            seed=_whole(lineages.get(arm, {}), "seed"),
             kl=kl.get(names[arm]),
             gain=found[arm, base],
             values=tuple(value(results, arm, base, held_out) for held_out in panels),
@@ -115,12 +118,14 @@ class SeedMean:
 
 
 def seed_means(found: Sequence[Evaluated]) -> Iterator[SeedMean]:
-    """Yield the means of the checkpoints that differ in seed alone, where there are two or more."""
-    alike: defaultdict[tuple[str, int | None], list[Evaluated]] = defaultdict(list)
+    """Yield the means of the checkpoints that differ in seed alone, where there are two or more. Of two
+    runs of the same seed the first counts: the other tells nothing of what a seed changes."""
+    alike: defaultdict[tuple[str, int | None], dict[int | None, Evaluated]] = defaultdict(dict)
     for one in found:
         if one.arm is not None:
-            alike[one.arm, one.step].append(one)
-    for (_, step), seeds in alike.items():
+            alike[one.arm, one.step].setdefault(one.seed, one)
+    for (_, step), by_seed in alike.items():
+        seeds = list(by_seed.values())
         if len(seeds) < 2:
             continue
         for values in zip(*(one.values for one in seeds), strict=True):
@@ -140,6 +145,6 @@ def seed_means(found: Sequence[Evaluated]) -> Iterator[SeedMean]:
             )
 
 
-def _step(lineage: Mapping[str, Any]) -> int | None:
-    step = lineage.get("step")
-    return step if isinstance(step, int) else None
+def _whole(lineage: Mapping[str, Any], key: str) -> int | None:
+    found = lineage.get(key)
+    return found if isinstance(found, int) else None

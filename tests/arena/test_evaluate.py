@@ -146,35 +146,36 @@ def test_a_stored_design_is_a_template_too_and_old_matches_make_it_exploratory(t
 
 
 def store_seeds(folder: Path) -> None:
-    """Store three runs of one base: two seeds of one arm, and a run of another arm that ended early."""
+    """Store runs of one base: two seeds of one arm, one twice, and another arm that ended early."""
     store_run(folder / "arena.db")
     saved = {
-        ("one", "a", 26): build_spec("linear", floor=0.16),
-        ("one", "a", 52): build_spec("linear", floor=0.18),
-        ("two", "a", 52): build_spec("linear", floor=0.22),
-        ("rest", "b", 9): build_spec("linear", floor=0.3),
+        ("one", "a", 0, 26): build_spec("linear", floor=0.16),
+        ("one", "a", 0, 52): build_spec("linear", floor=0.18),
+        ("two", "a", 1, 52): build_spec("linear", floor=0.22),
+        ("again", "a", 1, 52): build_spec("linear", floor=0.23),
+        ("rest", "b", 0, 9): build_spec("linear", floor=0.3),
     }
     with Store.open(str(folder / "arena.db")) as store:
-        for run in ("one", "two", "rest"):
+        for run in ("one", "two", "again", "rest"):
             store.add_training_run(run, {})
         store.add_registrations(
             Registration(
                 *(f"{run}-{step}", spec, "seller"),
-                Profile(base=BASE, lineage={"run": run, "step": step, "arm": arm}),
+                Profile(base=BASE, lineage={"run": run, "step": step, "arm": arm, "seed": seed}),
                 *known(None)[1:],
             )
-            for (run, arm, step), spec in saved.items()
+            for (run, arm, seed, step), spec in saved.items()
         )
     (folder / "plan.yaml").write_text(TEMPLATE)
 
 
 def test_runs_of_one_base_are_judged_together_and_seeds_of_an_arm_averaged(tmp_path: Path) -> None:
     store_seeds(tmp_path)
-    runs = ("one", "two", "rest")
+    runs = ("one", "two", "again", "rest")
     found = json.loads(evaluate(tmp_path, "--last", "--json", runs=runs))
-    assert [row["agent"] for row in found["checkpoints"]] == ["one-52", "two-52", "rest-9"]
+    assert [row["agent"] for row in found["checkpoints"]] == ["one-52", "two-52", "again-52", "rest-9"]
     assert all(row["gain"]["confirmatory"] for row in found["checkpoints"])
-    one, two, _ = found["checkpoints"]
+    one, two, *_ = found["checkpoints"]
     opened, held_out = found["seed_means"]
     for panel, mean in enumerate((opened, held_out)):
         assert (mean["agents"], mean["step"], mean["held_out"]) == (["one-52", "two-52"], 52, panel == 1)
