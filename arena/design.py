@@ -106,6 +106,13 @@ class Design(BaseModel):
         """The rules every match is played by."""
         return Rules(turns=self.turns, message_limit=self.message_limit)
 
+    @property
+    def excluded_buyers(self) -> tuple[Player, ...]:
+        """The buyers that no seller may have been trained against, as was declared; none without an
+        analysis."""
+        excluded = self.analysis.excluded if self.analysis is not None else ()
+        return tuple(buyer for buyer in self.buyers if buyer.version in excluded)
+
     def players(self) -> tuple[Player, ...]:
         """Return everyone who plays, sellers first, each version once."""
         return tuple({player.version: player for player in (*self.buyers, *self.sellers)}.values())

@@ -6,7 +6,7 @@ weights or plug-in with other settings.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agents.spec import AgentSpec
 from arena.design import Design, DesignDomain, Player
@@ -20,6 +20,8 @@ ALIKE = {
     "plugin": ("target", "the same plug-in with other settings"),
 }
 """Of every kind of agent, the field that makes two of them one opponent, and how to say so."""
+MET = {"buyer": ("buyers", "buyer_versions"), "domain": ("domains", "domain_versions")}
+"""Where a lineage lists the names of what was met, and the versions beside them."""
 
 
 class Opponent(NamedTuple):
@@ -73,23 +75,39 @@ def domains_met(
 
 def broken_exclusions(design: Design, registry: Registry) -> list[str]:
     """Return in words which sellers of `design` were trained against a buyer that it excludes."""
-    excluded = design.analysis.excluded if design.analysis is not None else ()
-    buyers = [buyer for buyer in design.buyers if buyer.version in excluded]
-    if not buyers:
-        return []
     known = [registry.as_played(seller.name, seller.version) for seller in design.sellers]
     sellers = [seller for seller in known if seller is not None]
     return [
         f"{seller.name} was trained against {words}, which the design excludes from training"
-        for seller, words in buyers_met(sellers, buyers, registry)
+        for seller, words in buyers_met(sellers, design.excluded_buyers, registry)
     ]
 
 
 def listed(agent: Registration, key: str) -> list[str]:
     """Return the texts that an agent's lineage lists under `key`."""
+    return [entry for entry in _entries(agent, key) if isinstance(entry, str)]
+
+
+def met(agent: Registration, noun: str) -> list[tuple[str, str | None]]:
+    """Return the names and versions of what an agent met in training by its lineage; `noun` is one of
+    :data:`MET`.
+
+    None is a version that the lineage lacks. Where it has not as many versions as names, it is not known
+    whose they are, and all are None.
+    """
+    names, versions = (_entries(agent, key) for key in MET[noun])
+    if len(versions) != len(names):
+        versions = [None] * len(names)
+    return [
+        (name, version if isinstance(version, str) else None)
+        for name, version in zip(names, versions, strict=True)
+        if isinstance(name, str)
+    ]
+
+
+def _entries(agent: Registration, key: str) -> list[Any]:
     found = agent.profile.lineage.get(key, [])
-    listed = found if isinstance(found, list) else [found]
-    return [entry for entry in listed if isinstance(entry, str)]
+    return found if isinstance(found, list) else [found]
 
 
 def _met(
@@ -100,25 +118,15 @@ def _met(
 ) -> Iterator[tuple[Registration, str]]:
     others = [Opponent(p.name, p.version, spec(p.name, p.version)) for p in planned]
     for seller in sellers:
-        for name, version in _trained(seller, noun):
+        for name, version in met(seller, noun):
             one = Opponent(name, version, None if version is None else spec(name, version))
             for other in others:
                 if (how := guise(one, other)) is not None:
                     yield seller, _worded(one, other, how)
 
 
-def _trained(seller: Registration, noun: str) -> list[tuple[str, str | None]]:
-    """Return the names and versions that a lineage lists; without versions, or with fewer than names, it
-    tells names only."""
-    names = listed(seller, f"{noun}s")
-    versions: list[str | None] = [*listed(seller, f"{noun}_versions")]
-    if len(versions) != len(names):
-        versions = [None] * len(names)
-    return list(zip(names, versions, strict=True))
-
-
-def _worded(met: Opponent, planned: Opponent, how: str) -> str:
-    if met.full_name == planned.full_name:
+def _worded(one: Opponent, planned: Opponent, how: str) -> str:
+    if one.full_name == planned.full_name:
         return planned.name
-    called = "" if met.full_name == planned.name else f"as {met.full_name}, "
+    called = "" if one.full_name == planned.name else f"as {one.full_name}, "
     return f"{planned.name} ({called}{how})"

@@ -76,8 +76,7 @@ def seen_in_training(design: Design, arms: Sequence[Registration], registry: Reg
     """Yield what an arm met in training, by its lineage, that should be new to it: buyers of the design,
     and domains that it holds out. A buyer that the design excludes from training is no mere note: see
     :func:`arena.opponents.broken_exclusions`."""
-    excluded = design.analysis.excluded if design.analysis is not None else ()
-    allowed = [buyer for buyer in design.buyers if buyer.version not in excluded]
+    allowed = [buyer for buyer in design.buyers if buyer not in design.excluded_buyers]
     if buyers := sorted({words for _, words in buyers_met(arms, allowed, registry)}):
         yield f"trained against {', '.join(buyers)}: a gain there need not carry over to other buyers"
     held_out = [domain for domain in design.domains if domain.held_out]

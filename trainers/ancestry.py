@@ -1,21 +1,18 @@
 """What a base met before: where it came out of another run, its checkpoints have met that too."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from arena.design import Design
 from arena.errors import UserError
-from arena.opponents import buyers_met, domains_met, listed
+from arena.opponents import MET, buyers_met, domains_met, listed, met
 from arena.registry import Registry
 from arena.store import Registration, Store
 from arena.template import seen_in_training
 from trainers.checkpoints import MARK, Checkpoint
 
 FAMILIES = "buyer_families"
-PAIRS = (("buyers", "buyer_versions"), ("domains", "domain_versions"))
-"""Of a lineage: names, and the versions beside them."""
 
 
 def ancestor(weights: str, known: Iterable[Registration]) -> Registration | None:
@@ -31,10 +28,9 @@ def inherited(own: Mapping[str, Any], base: Registration) -> dict[str, Any]:
     A version that the base's lineage lacks is None.
     """
     found = dict(own)
-    for names, versions in PAIRS:
-        earlier = zip_longest(listed(base, names), listed(base, versions))
-        met = list(dict.fromkeys([*zip(own[names], own[versions], strict=True), *earlier]))
-        found[names], found[versions] = ([pair[side] for pair in met] for side in (0, 1))
+    for noun, (names, versions) in MET.items():
+        both = dict.fromkeys([*zip(own[names], own[versions], strict=True), *met(base, noun)])
+        found[names], found[versions] = ([pair[side] for pair in both] for side in (0, 1))
     found[FAMILIES] = list(dict.fromkeys([*own[FAMILIES], *listed(base, FAMILIES)]))
     return found
 
@@ -53,14 +49,13 @@ def base_warnings(model: str, evaluation: Design | None, store: Store) -> Iterat
     if base is None:
         return
     registry = Registry(store)
-    excluded = evaluation.analysis.excluded if evaluation.analysis is not None else ()
-    barred = [buyer for buyer in evaluation.buyers if buyer.version in excluded]
     held_out = [domain for domain in evaluation.domains if domain.held_out]
-    for said, met in (
-        ("trained against {}, which the design excludes", buyers_met([base], barred, registry)),
+    barred = buyers_met([base], evaluation.excluded_buyers, registry)
+    for said, found in (
+        ("trained against {}, which the design excludes", barred),
         ("trained on {}, which the design holds out", domains_met([base], held_out)),
     ):
-        if words := ", ".join(word for _, word in met):
+        if words := ", ".join(word for _, word in found):
             raise UserError(f"the base {base.name} was {said.format(words)}: start from another base")
     yield from (
         f"the base {base.name} was {said}" for said in seen_in_training(evaluation, [base], registry)

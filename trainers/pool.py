@@ -100,7 +100,6 @@ def _needs_audit(agent: Registration, audits: Mapping[str, object]) -> bool:
 
 
 def _against(pool: Sequence[Registration], evaluation: Design, store: Store) -> Iterator[str]:
-    excluded = evaluation.analysis.excluded if evaluation.analysis else ()
     registry = Registry(store)
     for player in evaluation.buyers:
         other = registry.as_played(player.name, player.version)
@@ -109,7 +108,7 @@ def _against(pool: Sequence[Registration], evaluation: Design, store: Store) -> 
                 Opponent(agent.name, agent.spec.version, agent.spec),
                 Opponent(player.name, player.version, other.spec if other is not None else None),
             )
-            if same and player.version in excluded:
+            if same and player in evaluation.excluded_buyers:
                 raise UserError(
                     f"{agent.full_name} must not be trained against: the design excludes the buyer "
                     f"{player.full_name} from training, and this is {same}; take it out of --buyers"

@@ -1,6 +1,6 @@
 """In which guise a buyer that was trained against stands in a design, and what is said of that."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from arena.cli import app
 from arena.deviations import freeze, pending
 from arena.entry import Entry
 from arena.lineup import Lineup, request_from, resolve
-from arena.opponents import ALIKE, Opponent, guise
+from arena.opponents import ALIKE, Opponent, guise, met
 from arena.registry import Registry
 from arena.store import Registration, Store
 from arena.template import seen_in_training
@@ -36,7 +36,7 @@ def register(store: Store, **fields: Any) -> str:
     return Registry(store).register([Entry(**fields)])[0].agent.spec.version
 
 
-def train(store: Store, **lineage: list[str]) -> Registration:
+def train(store: Store, **lineage: Sequence[str | None]) -> Registration:
     """Register a seller with this lineage, and its base."""
     register(store, name="start", scripted="linear", set={"floor": 0.4})
     register(store, name="arm", scripted="linear", set={"floor": 0.2}, base="start", lineage=lineage)
@@ -106,6 +106,18 @@ def test_a_lineage_without_a_version_for_every_name_is_read_by_names(
 ) -> None:
     arm = train(store, buyers=["tough", "boulware"], buyer_versions=versions)
     assert seen(store, arm) == ["trained against boulware (the same by name)"]
+
+
+def test_one_missing_version_makes_no_other_buyer_be_read_by_its_name(store: Store) -> None:
+    """A lineage that was inherited from one without versions has some and lacks others."""
+    names = ["gone", "tough", "logroller"]
+    arm = train(store, buyers=names, buyer_versions=[None, BOULWARE, None])
+    assert met(arm, "buyer") == [("gone", None), ("tough", BOULWARE), ("logroller", None)]
+    assert lineup(store, "boulware").broken == [
+        f"arm was trained against boulware (as tough@{BOULWARE}, the same), "
+        "which the design excludes from training"
+    ]
+    assert seen(store, arm, "boulware") == ["trained against logroller (the same by name)"]
 
 
 def test_a_held_out_domain_that_was_trained_on_is_said_with_its_version(store: Store) -> None:

@@ -14,6 +14,7 @@ from agents.local.agent import local_spec
 from agents.scripted import spec_of
 from agents.spec import Connection, Profile
 from arena.entry import entry_from
+from arena.opponents import met
 from arena.registry import Registry
 from arena.store import Registration, Store, StoreError
 from tests.agents.local.untaught import untaught
@@ -21,6 +22,7 @@ from tests.trainers.small_run import OWN, SHAPE, prepared_for, recipe_for
 from trainers import bases
 from trainers.bases import Base, made
 from trainers.checkpoints import Checkpoint
+from trainers.recipe import TrainingBuyer
 from trainers.registration import base_agent, checkpoint_agent, register
 from trainers.sizes import SIZES
 
@@ -133,24 +135,32 @@ def test_a_withdrawn_agent_stays_withdrawn(store: Store) -> None:
     assert store.registrations()[0].withdrawn_reason == "a mistake"
 
 
-def test_a_checkpoint_has_met_what_its_base_met_in_another_run(tmp_path: Path) -> None:
-    """Whatever the base plays as now, and though it was withdrawn since. Its own come first."""
-    folder = tmp_path / "checkpoint-4"
+def saved_at(runs: Path, step: int, weights: str) -> Checkpoint:
+    """Write down a checkpoint of these weights, by their hash."""
+    folder = runs / f"checkpoint-{step}"
     folder.mkdir()
-    (folder / "complete.json").write_text(json.dumps({"weights": "b" * 12, "files": {}}))
+    (folder / "complete.json").write_text(json.dumps({"weights": weights, "files": {}}))
     (folder / "trainer_state.json").write_text(
         '{"log_history": [{"loss": 0.0, "dialogue_tokens": 1.0, "read_tokens": 1.0}]}'
     )
+    return Checkpoint(step, folder)
+
+
+def trained_before(lineage: dict[str, list[str]]) -> Registration:
+    """Return the base as a checkpoint of another run, by its weights."""
+    spec = local_spec("gemma", BASE.revision, {"max_tokens": 99}, "v1")
+    return Registration("early-26", spec, "seller", Profile(lineage=lineage), Connection(), "2026-01-01")
+
+
+def test_a_checkpoint_has_met_what_its_base_met_in_another_run(tmp_path: Path) -> None:
+    """Whatever the base plays as now, and though it was withdrawn since. Its own come first."""
+    four = saved_at(tmp_path, 4, "b" * 12)
     earlier = {
         **{"buyers": ["boulware", "sonnet"], "buyer_versions": [spec_of("boulware").version, "c" * 12]},
         **{"buyer_families": ["claude"], "domains": ["bread"], "domain_versions": ["d" * 12]},
     }
-    spec = local_spec("gemma", BASE.revision, {"max_tokens": 99}, "v1")
-    before = Registration(
-        *("early-26", spec, "seller", Profile(lineage=earlier), Connection(), "2026-01-01"),
-        withdrawn_at="2026-01-02",
-    )
-    one = checkpoint_agent("run", RECIPE, BASE, "gemma", Checkpoint(4, folder), [before])
+    before = replace(trained_before(earlier), withdrawn_at="2026-01-02")
+    one = checkpoint_agent("run", RECIPE, BASE, "gemma", four, [before])
     lineage = one.profile.lineage
     assert lineage["buyers"] == ["linear", "boulware", "sonnet"]
     known = [spec_of(name).version for name in ("linear", "boulware")]
@@ -160,8 +170,24 @@ def test_a_checkpoint_has_met_what_its_base_met_in_another_run(tmp_path: Path) -
     assert lineage["domains"] == [*own, "bread"]
     assert lineage["domain_versions"] == [*(d.version for d in RECIPE.domains), "d" * 12]
     other = replace(before, spec=local_spec("gemma", "e" * 12, None, "v1"))
-    alone = checkpoint_agent("run", RECIPE, BASE, "gemma", Checkpoint(4, folder), [other])
+    alone = checkpoint_agent("run", RECIPE, BASE, "gemma", four, [other])
     assert alone.profile.lineage["buyers"] == ["linear", "boulware"]
+
+
+def test_what_is_inherited_keeps_the_versions_that_are_known(tmp_path: Path) -> None:
+    """The base's lineage tells names only; the checkpoint's own, and its checkpoint's, lose nothing."""
+    own = [(buyer.name, buyer.version) for buyer in RECIPE.buyers]
+    before = trained_before({"buyers": ["sonnet", "boulware"], "domains": ["bread"]})
+    child = checkpoint_agent("run", RECIPE, BASE, "gemma", saved_at(tmp_path, 4, "b" * 12), [before])
+    assert met(child, "buyer") == [*own, ("sonnet", None), ("boulware", None)]
+    start = replace(BASE, revision="b" * 12)
+    buyer = TrainingBuyer(name="late", version="f" * 12)
+    recipe = RECIPE.model_copy(update={"buyers": (buyer,)})
+    grandchild = checkpoint_agent(
+        "again", recipe, start, "run-4", saved_at(tmp_path, 8, "e" * 12), [before, child]
+    )
+    assert met(grandchild, "buyer") == [(buyer.name, buyer.version), *met(child, "buyer")]
+    assert met(grandchild, "domain")[-1] == ("bread", None)
 
 
 @pytest.mark.parametrize("family", ["E-series", "conventional"])
