@@ -57,19 +57,14 @@ def alarm(seconds: float | None) -> Generator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def turn_limit(
-    agent: Agent, turn_timeout: float | None, model_timeout: float | None = None
-) -> float | None:
+def turn_limit(agent: Agent, turn_timeout: float | None, model_timeout: float) -> float | None:
     """Return the seconds that a turn of `agent` may take where it is awaited; None: any number.
 
-    Scripted agents are not limited, language models by `model_timeout` where it is given, and by
-    `turn_timeout` like all others where it is not.
+    Plug-ins are limited by `turn_timeout`, language models by `model_timeout`, scripted agents not.
     """
     if agent.spec.kind == "scripted":
         return None
-    if agent.spec.is_language_model and model_timeout is not None:
-        return model_timeout
-    return turn_timeout
+    return model_timeout if agent.spec.is_language_model else turn_timeout
 
 
 def failure(agent: Agent, error: BaseException) -> Failure:
@@ -191,12 +186,12 @@ async def run_async(
     agents: Mapping[Role, Agent],
     rngs: Mapping[Role, Random],
     turn_timeout: float | None = None,
-    model_timeout: float | None = None,
+    model_timeout: float = MODEL_TIMEOUT_S,
 ) -> Outcome:
     """Play `game` on the running event loop. For agents of every kind; coroutines are awaited.
 
-    A turn may take as long as :func:`turn_limit` says. Ordinary functions of plug-ins run in a thread of
-    their own, so that a hang stops only their match.
+    A plug-in's turn may take `turn_timeout` seconds, a language model's `model_timeout`. Ordinary
+    functions of plug-ins run in a thread of their own, so that a hang stops only their match.
     """
     minds: dict[Role, Negotiator] = {}
     try:

@@ -47,16 +47,15 @@ async def run_lockstep(
     answer: Answer,
     turn_timeout: float | None = None,
     in_step: Callable[[bool], bool] = lambda live: live,
-    model_timeout: float | None = MODEL_TIMEOUT_S,
+    model_timeout: float = MODEL_TIMEOUT_S,
 ) -> list[Outcome]:
     """Play all seats to their ends and return their outcomes in order.
 
     `answer` is called once a round with every view that waits for the learner; views that ask again
-    for a faulty answer are among them. Other sides that take longer than `turn_timeout` seconds fail as
-    in :func:`arena.drivers.run_async`; language models have `model_timeout`, by default what tournaments
-    give them. `in_step` is asked before each call of `answer` whether any
-    process still has live matches: one whose own are over keeps calling `answer`, with no views, as long
-    as it says so.
+    for a faulty answer are among them. Other sides that take longer than `turn_timeout` seconds a turn,
+    or `model_timeout` where they are language models, fail as in :func:`arena.drivers.run_async`.
+    `in_step` is asked before each call of `answer` whether any process still has live matches: one whose
+    own are over keeps calling `answer`, with no views, as long as it says so.
     """
     for seat in seats:
         seat.start()
@@ -73,7 +72,7 @@ async def run_lockstep(
 
 
 async def _others(
-    seats: Sequence[Seat], learner: Role, turn_timeout: float | None, model_timeout: float | None
+    seats: Sequence[Seat], learner: Role, turn_timeout: float | None, model_timeout: float
 ) -> None:
     """Let the other sides move until every live match waits for the learner."""
     while due := [seat for seat in seats if seat.turn is not None and seat.turn[0] is not learner]:

@@ -95,7 +95,8 @@ class Played(NamedTuple):
     buyer_latency_s: float | None
     buyer_faults: int
     turn_timeout_s: float | None
-    """What one turn might take; None where nothing was limited."""
+    """What one turn might take, of a plug-in where one plays, else of a language model; None where
+    nothing was limited."""
     started_at: str
     seconds: float
     worker: str

@@ -51,6 +51,17 @@ class Setup:
     domains: Mapping[str, Domain]
     agents: Mapping[str, tuple[AgentSpec, Connection]]
     turn_timeout: float | None = None
+    """Seconds a turn, as the user gave them; None: each kind of agent has its own limit."""
+
+    @property
+    def plugin_timeout(self) -> float:
+        """Seconds that a turn of a plug-in may take."""
+        return self.turn_timeout or PLUGIN_TIMEOUT_S
+
+    @property
+    def model_timeout(self) -> float:
+        """Seconds that a turn of a language model may take."""
+        return self.turn_timeout or MODEL_TIMEOUT_S
 
 
 class Share(NamedTuple):
@@ -92,7 +103,7 @@ class Table:
         self._agents: dict[str, Agent] = {}
         self._scenario = lru_cache(CACHED_SCENARIOS)(self._draw)
         self.worker = str(os.getpid())
-        self._slow = {v for v, (spec, _) in setup.agents.items() if spec.kind == "plugin"}
+        self._plugins = {v for v, (spec, _) in setup.agents.items() if spec.kind == "plugin"}
 
     def agent(self, version: str) -> Agent:
         """Return the agent with this version. Raises agents.build.UnplayableError."""
@@ -110,7 +121,7 @@ class Table:
         rows: list[tuple[Place, Played]] = []
         begun = time.perf_counter()
         for place in batch:
-            slow = bool({place.seller_version, place.buyer_version} & self._slow)
+            slow = self._has_plugin(place)
             if stop.is_set() or (rows and (slow or time.perf_counter() - begun > SHARE_S)):
                 break
             rows.append((place, self.play(place)))
@@ -122,8 +133,7 @@ class Table:
         """Play one match in a plain loop. Main thread only where a plug-in takes part."""
         key, game, agents, yardstick = self._seated(place)
         started_at, begun = utc_now(), time.perf_counter()
-        plugin = any(agent.spec.kind == "plugin" for agent in agents.values())
-        limit = (self._setup.turn_timeout or PLUGIN_TIMEOUT_S) if plugin else None
+        limit = self._setup.plugin_timeout if self._has_plugin(place) else None
         outcome = run(game, agents, key.rngs(), limit)
         seconds = time.perf_counter() - begun
         return played(key, outcome, yardstick, started_at, seconds, self.worker, limit)
@@ -133,7 +143,7 @@ class Table:
         key, _, _, yardstick = self._seated(place)
         scores_of = scores(self.scenario(place), Ending.FORFEIT_CODE, None, role)
         outcome = Outcome(Ending.FORFEIT_CODE, role, None, *scores_of, turns=[], detail=detail)
-        limit = self._setup.turn_timeout or PLUGIN_TIMEOUT_S
+        limit = self._setup.plugin_timeout
         row = played(key, outcome, yardstick, utc_now(), 0.0, self.worker, limit)
         return Share(self._drawn(place), [(place, row)], ())
 
@@ -141,11 +151,15 @@ class Table:
         """Play one match on the running event loop."""
         key, game, agents, yardstick = self._seated(place)
         started_at, begun = utc_now(), time.perf_counter()
-        limit = self._setup.turn_timeout or MODEL_TIMEOUT_S
-        outcome = await run_async(game, agents, key.rngs(), limit)
+        limits = self._setup.plugin_timeout, self._setup.model_timeout
+        outcome = await run_async(game, agents, key.rngs(), *limits)
         seconds = time.perf_counter() - begun
+        limit = limits[0] if self._has_plugin(place) else limits[1]
         row = played(key, outcome, yardstick, started_at, seconds, self.worker, limit)
         return Share(self._drawn(place), [(place, row)], ())
+
+    def _has_plugin(self, place: Place) -> bool:
+        return bool({place.seller_version, place.buyer_version} & self._plugins)
 
     def _seated(self, place: Place) -> tuple[MatchKey, Game, dict[Role, Agent], Yardstick]:
         scenario, told, yardstick = self._scenario(place.scenario)

@@ -125,7 +125,7 @@ def _live_turn(player: "Agent", registered: "Registration", timeout: float) -> d
     sides = {role: player, role.other: build(spec_of("walk_away"))}
     rngs = {side: Random(0) for side in Role}
     started = perf_counter()
-    outcome = asyncio.run(run_async(game, sides, rngs, timeout))
+    outcome = asyncio.run(run_async(game, sides, rngs, timeout, timeout))
     shown = _shown(outcome, scenario.terms)
     place = {"scenario": scenario.label, "role": role.value}
     return place | {"seconds": round(perf_counter() - started, 4)} | shown

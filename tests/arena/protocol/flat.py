@@ -8,7 +8,7 @@ from typing import Any
 
 from agents.agent import Agent, Brief, Negotiator, Reply, View
 from agents.spec import AgentSpec
-from arena.drivers import run, run_async
+from arena.drivers import MODEL_TIMEOUT_S, run, run_async
 from arena.play import Outcome, briefs, play
 from arena.protocol import Rules
 from scenarios.domain import Briefs, Domain, Kind, Term
@@ -85,8 +85,8 @@ def run_loop(game: Any, agents: Any, rngs: Any, timeout: float | None) -> Outcom
 
 
 def run_event_loop(game: Any, agents: Any, rngs: Any, timeout: float | None) -> Outcome:
-    """The asyncio driver, on an event loop of its own."""
-    return asyncio.run(run_async(game, agents, rngs, timeout))
+    """The asyncio driver, on an event loop of its own, with one limit for agents of every kind."""
+    return asyncio.run(run_async(game, agents, rngs, timeout, timeout or MODEL_TIMEOUT_S))
 
 
 def match(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.language_model import provider
+from arena import workers
 from arena.entry import entry_from
 from arena.lineup import request_from, resolve
 from arena.registry import Registry
@@ -102,3 +103,20 @@ def test_matches_are_under_way_at_once(store: Store, api) -> None:
     assert len(set(started)) == 9
     total = sum(match.seconds for match in store.matches(Filter()))
     assert total > 1.5 * summary.seconds
+
+
+def test_a_plug_in_has_its_own_limit_against_a_model(
+    store: Store, api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the time that a model has for its provider's retries; and its own limit is on record."""
+    monkeypatch.setattr(workers, "PLUGIN_TIMEOUT_S", 0.2)
+    entry = {"name": "hang", "plugin": "tests.arena.bots:Hang"}
+    Registry(store).register([entry_from(entry)])
+    late = chat(answer(action="walk_away"))
+    late.delay_s = 0.5
+    api.answers = [late]
+    monkeypatch.setattr(workers, "MODEL_TIMEOUT_S", 5.0)
+    assert run(store, api.address, sellers=["hang"], buyers=["m"], scenarios=1).complete
+    assert run(store, api.address, scenarios=1).complete
+    found = {(m.ending, m.at_fault, m.turn_timeout_s) for m in store.matches(Filter())}
+    assert found == {("forfeit_timeout", "seller", 0.2), ("walk_away", None, 5.0)}
