@@ -1,6 +1,6 @@
 """What a base met before: where it came out of another run, its checkpoints have met that too."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,9 @@ def inherited(own: Mapping[str, Any], base: Registration) -> dict[str, Any]:
     return found
 
 
-def base_warnings(model: str, evaluation: Design | None, store: Store) -> Iterator[str]:
-    """Yield what the base `model` met that is not new to it where `evaluation` judges its checkpoints.
+def check_base(model: str, evaluation: Design | None, store: Store) -> list[str]:
+    """Check that the base `model` met nothing that `evaluation` keeps from training; return what else of
+    it is not new to the base, in words.
 
     Only a checkpoint of a run is looked up, by the hash beside its weights: to hash those of any other
     folder would take minutes. Raises UserError where it met a buyer that the design excludes from
@@ -44,10 +45,10 @@ def base_warnings(model: str, evaluation: Design | None, store: Store) -> Iterat
     """
     folder = Path(model)
     if evaluation is None or not (folder / MARK).is_file():
-        return
+        return []
     base = ancestor(Checkpoint(0, folder).weights, store.registrations())
     if base is None:
-        return
+        return []
     registry = Registry(store)
     held_out = [domain for domain in evaluation.domains if domain.held_out]
     barred = buyers_met([base], evaluation.excluded_buyers, registry)
@@ -57,6 +58,5 @@ def base_warnings(model: str, evaluation: Design | None, store: Store) -> Iterat
     ):
         if words := ", ".join(word for _, word in found):
             raise UserError(f"the base {base.name} was {said.format(words)}: start from another base")
-    yield from (
-        f"the base {base.name} was {said}" for said in seen_in_training(evaluation, [base], registry)
-    )
+    notes = seen_in_training(evaluation, [base], registry)
+    return [f"the base {base.name} was {note}" for note in notes]

@@ -25,7 +25,7 @@ from arena.registry import unregistered
 from arena.store import Registration, Store
 from scenarios import catalogue
 from scenarios.domain import Domain
-from trainers.ancestry import base_warnings
+from trainers.ancestry import check_base
 from trainers.domains import check_open, open_domains
 from trainers.on_disk import context_of
 from trainers.pool import DEFAULT_BUYERS, check_playable, pool_of, warnings_of
@@ -58,8 +58,6 @@ class Prepared:
     pool: dict[str, tuple[AgentSpec, Connection]]
     """The buyers, by version."""
     size: "Size | None"
-    excluded: tuple[str, ...]
-    """Versions of the buyers that the design given as --evaluate excludes from training."""
     warnings: list[str]
     ours: list[str]
     """Sentences: which settings the study reports, which are this project's choice, which are given."""
@@ -82,17 +80,13 @@ def prepare(asked: Mapping[str, Any], store: Store) -> Prepared:
     given, fitted = _given(asked), _fitted(size, asked.get("model"))
     fields = {**_defaults(size), **fitted, **given}
     recipe = _recipe(fields, asked.get("model"), size, agents, domains)
-    warnings = [
-        *warnings_of(agents, evaluation, store),
-        *base_warnings(recipe.model, evaluation, store),
-    ]
+    warnings = _warnings(recipe, agents, evaluation, store)
     chosen = {*given, *(name for name in ("buyers", "domains") if asked.get(name) is not None)}
     return Prepared(
         recipe=recipe,
         domains={domain.version: domain for domain in domains},
         pool={agent.spec.version: (agent.spec, agent.connection) for agent in agents},
         size=size,
-        excluded=evaluation.analysis.excluded if evaluation and evaluation.analysis else (),
         warnings=warnings,
         ours=[*_sources(recipe, chosen, fitted.keys() - given.keys(), size), *RULES],
     )
@@ -110,10 +104,7 @@ def checked(prepared: Prepared, evaluate: str | None, store: Store, *, planning:
     ]
     if evaluation is not None:
         check_open(prepared.domains.values(), evaluation)
-    warnings = [
-        *warnings_of(pool, evaluation, store),
-        *base_warnings(recipe.model, evaluation, store),
-    ]
+    warnings = _warnings(recipe, pool, evaluation, store)
     if not planning:
         for agent in pool:
             check_playable(agent)
@@ -123,6 +114,13 @@ def checked(prepared: Prepared, evaluate: str | None, store: Store, *, planning:
                 "measured from it"
             )
     return replace(prepared, warnings=warnings)
+
+
+def _warnings(
+    recipe: Recipe, pool: Sequence[Registration], evaluation: Design | None, store: Store
+) -> list[str]:
+    """Return what should be known before training. Raises UserError where `evaluation` forbids it."""
+    return [*warnings_of(pool, evaluation, store), *check_base(recipe.model, evaluation, store)]
 
 
 def _size(name: str | None, model: str | None) -> "Size | None":

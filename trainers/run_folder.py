@@ -70,7 +70,6 @@ def begin(prepared: Prepared, folder: Path, command: Mapping[str, Any]) -> None:
             {"spec": spec.content(), "connection": connection.model_dump(exclude_none=True)}
             for spec, connection in prepared.pool.values()
         ],
-        "excluded": list(prepared.excluded),
     }
     write_json(folder / RESOLVED, resolved)
     write_json(folder / RECIPE, prepared.recipe.content())
@@ -113,7 +112,6 @@ def _prepared(recipe: Recipe, found: Mapping[str, Any]) -> Prepared:
         domains={domain.version: domain for domain in domains},
         pool={spec.version: (spec, connection) for spec, connection in pool},
         size=SIZES[recipe.size] if recipe.size else None,
-        excluded=tuple(found["excluded"]),
         warnings=[],
         ours=[],
     )
@@ -137,7 +135,14 @@ def kept_command(folder: Path) -> dict[str, Any]:
 def kept_base(folder: Path) -> Base | None:
     """Return which base the run in `folder` starts from; None where it has not come so far."""
     path = folder / BASE
-    return Base(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+    if not path.exists():
+        return None
+    try:
+        return Base(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise UserError(
+            f"{path} is damaged ({error}): put it back, or begin another run"
+        ) from error
 
 
 def keep(base: Base, folder: Path) -> None:

@@ -22,7 +22,8 @@ class RunStatus(StrEnum):
     DONE = "done"
     """It took all its steps."""
     STOPPED = "stopped"
-    """It ended itself, because nothing was learned any more."""
+    """It ended itself: its policy collapsed, its numbers were no longer finite, or no match was
+    finished; `why` says which."""
     INTERRUPTED = "interrupted"
     """Ctrl-C or SIGTERM ended it."""
     FAILED = "failed"
@@ -37,8 +38,7 @@ class TrainingRun(NamedTuple):
     started_at: str
     ended_at: str | None
     """None while it runs."""
-    status: str
-    """A :class:`RunStatus`."""
+    status: RunStatus
     why: str | None
     """Why it ended so, where there is something to say."""
 
@@ -90,7 +90,10 @@ class TrainingLog(Opened):
         query = sa.select(*columns).order_by(TRAINING_RUNS.c.started_at, TRAINING_RUNS.c.name)
         with self._reading() as connection:
             rows: Iterable[Any] = connection.execute(query)
-            return [TrainingRun(name, json.loads(recipe), *beside) for name, recipe, *beside in rows]
+            return [
+                TrainingRun(name, json.loads(recipe), started_at, ended_at, RunStatus(status), why)
+                for name, recipe, started_at, ended_at, status, why in rows
+            ]
 
     def training_steps(self, name: str) -> list[tuple[int, dict[str, float]]]:
         """Return a run's steps in order, each with its metrics; empty for an unknown run."""

@@ -74,7 +74,7 @@ def prepared_for(recipe: Recipe) -> Prepared:
         spec.version: (spec, Connection()) for spec in pool_of([b.name for b in recipe.buyers]).values()
     }
     domains = domains_of([domain.name for domain in recipe.domains])
-    return Prepared(recipe, domains, pool, size=None, excluded=(), warnings=[], ours=[])
+    return Prepared(recipe, domains, pool, size=None, warnings=[], ours=[])
 
 
 def cells_for(recipe: Recipe) -> Cells:

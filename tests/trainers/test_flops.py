@@ -85,9 +85,12 @@ def test_a_plan_of_the_real_lengths_is_the_lineage(
     assert flops_of(tmp_path, recipe, metrics) == pytest.approx(plan.flops, rel=0.005)
 
 
-def test_without_vllm_all_that_is_handed_to_the_model_is_read() -> None:
-    metrics, episodes, seen = played(recipe_of(0.0), vllm=False)
-    assert metrics["read_tokens"] == seen == sum(episode.read_anew for episode in episodes)
+@pytest.mark.parametrize("beta", [0.0, 0.05])
+def test_without_vllm_all_that_is_handed_to_the_model_is_read(beta: float) -> None:
+    """And where there is a reference, it scores every dialogue once."""
+    metrics, episodes, seen = played(recipe_of(beta), vllm=False)
+    assert seen == sum(episode.read_anew for episode in episodes)
+    assert metrics["read_tokens"] == seen + (beta > 0) * metrics["dialogue_tokens"]
     assert seen > 2 * metrics["dialogue_tokens"]
 
 

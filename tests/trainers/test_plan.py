@@ -285,7 +285,7 @@ def with_buyer(base: Prepared, spec: AgentSpec, connection: Connection) -> Prepa
     buyer = TrainingBuyer(name="llm", version=spec.version)
     recipe = base.recipe.model_copy(update={"buyers": (*base.recipe.buyers, buyer)})
     pool = base.pool | {spec.version: (spec, connection)}
-    return Prepared(recipe, base.domains, pool, base.size, (), [], [])
+    return Prepared(recipe, base.domains, pool, base.size, [], [])
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def prepared_for(base: Path, address: str) -> Prepared:
         turn_timeout=600.0,
     )
     pool = {spec.version: (spec, Connection(api_base=address, timeout_s=600.0))}
-    return Prepared(recipe, domains_of(), pool, size=None, excluded=(), warnings=[], ours=[])
+    return Prepared(recipe, domains_of(), pool, size=None, warnings=[], ours=[])
 
 
 def interrupt(line: str) -> None:

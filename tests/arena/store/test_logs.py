@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.scripted import spec_of
-from arena.store import Store, StoreError
+from arena.store import RunStatus, Store, StoreError
 from tests.arena.running import rows
 from tests.arena.store.matches import design, freeze
 
@@ -63,10 +63,10 @@ def test_a_training_run_from_its_start_to_its_end(store: Store) -> None:
     assert steps[0][1] == {"reward": 0.25, "kl": 0.0}
     assert steps[1][1] == {"kl": math.inf}
     assert math.isnan(steps[2][1]["reward"])
-    store.end_training_run("sft then grpo", "finished")
+    store.end_training_run("sft then grpo", RunStatus.DONE)
     (ended,) = store.training_runs()
-    assert ended._replace(ended_at=None, status="running") == run
-    assert ended.status == "finished"
+    assert ended._replace(ended_at=None, status=RunStatus.RUNNING) == run
+    assert ended.status is RunStatus.DONE
     assert ended.ended_at is not None
     assert ended.ended_at > run.started_at
 
@@ -96,7 +96,7 @@ def test_an_unknown_run_has_no_steps_and_gets_none(store: Store) -> None:
     with pytest.raises(StoreError, match="holds no training run 'b'"):
         store.add_training_steps("b", [(1, {"reward": 0.0})])
     with pytest.raises(StoreError, match="holds no training run 'b'"):
-        store.end_training_run("b", "finished")
+        store.end_training_run("b", RunStatus.DONE)
     assert store.training_steps("b") == []
     assert store.training_runs() == []
 
@@ -109,7 +109,7 @@ def test_what_is_noted_raises_the_revision(store: Store) -> None:
         lambda: store.add_audit("a", {}),
         lambda: store.add_training_run("a", {}),
         lambda: store.add_training_steps("a", [(1, {})]),
-        lambda: store.end_training_run("a", "finished"),
+        lambda: store.end_training_run("a", RunStatus.DONE),
     ):
         note()
         seen.append(store.revision())
