@@ -2,8 +2,9 @@
 
 import asyncio
 import inspect
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from operator import itemgetter
 from random import Random
 
 from agents.agent import Agent, Brief
@@ -11,6 +12,11 @@ from arena.drivers import alarm
 from arena.schedule import Place
 from arena.workers import Share, StopFlag, Table
 from scenarios.scenario import Role
+
+MATCHES_A_LOAD = 256
+"""Matches that weights on this machine play before others are loaded: four of their largest batches.
+Already one batch takes a tiny model a hundred times as long as being loaded; for large ones, and servers
+that must start, loading weighs more."""
 
 
 def waits(agent: Agent, brief: Brief, limit: float) -> bool:
@@ -26,6 +32,23 @@ def waits(agent: Agent, brief: Brief, limit: float) -> bool:
         raise
     except BaseException:  # whatever an agent's code may raise, an exit included
         return False  # it fails in its matches too, where that is its forfeit
+
+
+def in_blocks(planned: Iterable[Place], weights_of: Callable[[Place], tuple[int, ...]]) -> list[Place]:
+    """Return planned matches in the order to play them in: blocks of MATCHES_A_LOAD that need the same
+    weights on this machine (by number, lowest first; an empty tuple: none).
+
+    Within a block, and where no weights are told apart, the plan's order stays. Blocks are counted over
+    the whole plan, whatever of it is played already: a seller's first block then has the same cells as
+    every other's, and a tournament that is stopped has played them alike but for one block.
+    """
+    seen: Counter[tuple[int, ...]] = Counter()
+    placed: list[tuple[int, tuple[int, ...], Place]] = []
+    for place in planned:
+        weights = weights_of(place)
+        placed.append((seen[weights] // MATCHES_A_LOAD, weights, place))
+        seen[weights] += 1
+    return [place for _, _, place in sorted(placed, key=itemgetter(0, 1))]
 
 
 async def converse(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from agents.build import UnplayableError
-from arena.conversations import converse, waits
+from arena.conversations import converse, in_blocks, waits
 from arena.deviations import Frozen, freeze
 from arena.errors import UserError
 from arena.ledger import Ledger
@@ -28,7 +28,6 @@ from arena.record import Played
 from arena.schedule import Place, plan, planned
 from arena.store import Store
 from arena.workers import (
-    PLUGIN_TIMEOUT_S,
     Batch,
     Setup,
     Share,
@@ -129,9 +128,8 @@ class Tournament:
             withdrawn=len(withdrawn),
         )
         self._waiting_agents = self._find_waiting()
-        self._waits = {p for p in todo if {p.seller_version, p.buyer_version} & self._waiting_agents}
-        # Models on this machine play one after another: each is loaded once, and its batches are full.
-        self._queue = deque(sorted((p for p in todo if p in self._waits), key=self._weights_of()))
+        self._waits = {place for place in todo if self._is_waiting(place)}
+        self._queue = self._lined_up()
         quick = [place for place in todo if place not in self._waits]
         self._batches: deque[Batch] = deque(
             tuple(places) for _, places in groupby(quick, key=lambda place: place.scenario)
@@ -267,19 +265,31 @@ class Tournament:
         """Return the versions of agents whose replies are awaited."""
         domain = next(iter(self._lineup.domains.values()))
         told = briefs(domain, draw(domain, Split.EVAL, 0), self._design.rules)[Role.SELLER]
-        limit = self.settings.turn_timeout or PLUGIN_TIMEOUT_S
+        limit = self._setup().plugin_timeout
         return {v for v, agent in self._lineup.built.items() if waits(agent, told, limit)}
 
-    def _weights_of(self) -> Callable[[Place], tuple[int, ...]]:
-        """Return a key that tells matches apart by the weights on this machine that they need, in the
-        order of the line-up; those that need none come first."""
-        local = [v for v, agent in self._lineup.agents.items() if agent.spec.kind == "local"]
+    def _lined_up(self) -> deque[Place]:
+        """Return the matches to play that wait. Models on this machine take turns by blocks, so that
+        they are loaded seldom and their batches are full. A match with a side that may change over time,
+        as what a provider serves does, keeps its place beside those it is paired with.
+        """
+        if not self._waits:
+            return deque()
+        kinds = {version: agent.spec.kind for version, agent in self._lineup.agents.items()}
+        local = [version for version, kind in kinds.items() if kind == "local"]
         number = {version: place for place, version in enumerate(local)}
-        return lambda place: tuple(
-            number[version]
-            for version in (place.seller_version, place.buyer_version)
-            if version in number
-        )
+
+        def weights(place: Place) -> tuple[int, ...]:
+            sides = place.seller_version, place.buyer_version
+            if any(kinds[version] not in ("scripted", "local") for version in sides):
+                return ()
+            return tuple(number[version] for version in sides if version in number)
+
+        planned = [place for place in plan(self._design) if self._is_waiting(place)]
+        return deque(place for place in in_blocks(planned, weights) if place in self._waits)
+
+    def _is_waiting(self, place: Place) -> bool:
+        return bool({place.seller_version, place.buyer_version} & self._waiting_agents)
 
     def _may_try(self, place: Place) -> bool:
         return self._tries[place] < max(TRIES, self._allowed.get(place, 0))

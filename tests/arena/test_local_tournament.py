@@ -7,8 +7,9 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -16,16 +17,27 @@ pytest.importorskip("trl", reason="tiny models need pip install 'bargaining-aren
 
 from agents.local.engine import Engines
 from agents.local.weights import Weights
+from arena import conversations
 from arena.entry import RegistryError, entry_from
 from arena.lineup import Request, resolve
 from arena.registry import Registry
 from arena.store import Filter, Store
 from arena.tournament import Settings, Tournament
+from scenarios.scenario import Role
 from tests.agents.local.untaught import untaught
 from tests.arena.running import arena, command, environment, rows
 from tests.trainers.small_run import tiny_base
 
 __all__ = ["tiny_base"]
+
+
+class Three(NamedTuple):
+    """A store with three local sellers, their folders, and which of these were loaded, in order."""
+
+    store: Store
+    folders: list[Path]
+    loads: list[Path]
+
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "ARENA_LOCAL_BACKEND": "transformers"}
 SELL = ("--prompt", "brief1", "--max-tokens", "48", "--role", "seller")
@@ -182,8 +194,9 @@ def test_a_model_elsewhere_may_have_another_prompt() -> None:
     assert spec.version != entry_from({"name": "new", "model": "a/b"}).registration().spec.version
 
 
-def test_each_model_is_brought_into_memory_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many checkpoints in one tournament, and room for one of them at a time."""
+@pytest.fixture
+def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Three]:
+    """A store of three sellers with weights of their own, and room for those of one at a time."""
     from agents.local import agent
     from agents.local.with_transformers import Loaded
 
@@ -200,10 +213,47 @@ def test_each_model_is_brought_into_memory_once(tmp_path: Path, monkeypatch: pyt
         for name, folder in zip("abc", folders, strict=True):
             fields = {"name": name, "weights": str(folder), "prompt": "brief1", "max_tokens": 8}
             Registry(store).register([entry_from(fields)])
-        request = Request(sellers=[*"abc"], buyers=["linear"], domains=["lamps"], scenarios=4, turns=2)
-        tournament = Tournament(store, resolve(request, store), Settings(concurrency=2))
-        assert tournament.run().played == 12
-    assert loads == folders
+        yield Three(store, folders, loads)
+
+
+def play(store: Store, buyer: str, at_once: int, sellers: str = "abc", scenarios: int = 4) -> list[str]:
+    """Return the sellers of all matches so far, in the order in which they began."""
+    request = Request(
+        sellers=[*sellers], buyers=[buyer], domains=["lamps"], scenarios=scenarios, turns=2
+    )
+    tournament = Tournament(store, resolve(request, store), Settings(concurrency=at_once))
+    assert tournament.run().complete
+    names = store.design().design.names(Role.SELLER)
+    begun = sorted(store.matches(Filter()), key=lambda match: match.started_at)
+    return [names[match.seller_version] for match in begun]
+
+
+def test_each_model_is_brought_into_memory_once_a_block(three: Three) -> None:
+    """Many checkpoints in one tournament, and room for one of them at a time."""
+    play(three.store, "linear", at_once=2)
+    assert three.loads == three.folders
+
+
+def test_models_take_turns_by_blocks(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a tournament that is stopped has compared them on the same cells."""
+    monkeypatch.setattr(conversations, "MATCHES_A_LOAD", 2)
+    assert play(three.store, "linear", at_once=1) == [*"aabbcc", *"aabbcc"]
+    assert three.loads == [*three.folders, *three.folders]
+
+
+def test_blocks_are_counted_with_what_is_played_already(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a seller that is ahead waits for the others."""
+    monkeypatch.setattr(conversations, "MATCHES_A_LOAD", 2)
+    play(three.store, "linear", at_once=1, sellers="a", scenarios=2)
+    assert play(three.store, "linear", at_once=1) == [*"aa", *"bbcc", *"aabbcc"]
+
+
+def test_against_a_buyer_that_may_change_over_time_pairs_stay_together(three: Three) -> None:
+    plugin = {"name": "bot", "plugin": "tests.arena.bots:Slow"}
+    Registry(three.store).register([entry_from(plugin)])
+    assert play(three.store, "bot", at_once=1) == [*"abc"] * 4
 
 
 @pytest.mark.slow
