@@ -54,6 +54,8 @@ def evaluate_runs(
         saved = [checkpoints_of(store, run, step or []) for run in dict.fromkeys(runs)]
         found = [agent for of_run in saved for agent in (of_run[-1:] if last else of_run)]
         names = [agent.full_name for agent in found]
+        for line in _unfinished(store, runs):
+            typer.echo(line, err=True)
         complete, said = evaluate(
             store, base_of(found), names, design, settings, reason=reason, yes=yes, quiet=as_json
         )
@@ -127,6 +129,19 @@ def _played(
     for line in progress.closing_lines(summary, lineup, to_name(store.address)):
         typer.echo(line, err=True)
     return summary
+
+
+def _unfinished(store: "Store", runs: Sequence[str]) -> list[str]:
+    """Return a note on each of `runs` that is on record and may yet save a checkpoint."""
+    from arena.store import RunStatus
+
+    going_on = (RunStatus.RUNNING, RunStatus.INTERRUPTED, RunStatus.FAILED)
+    return [
+        f"note: {run.name} is not done ({run.status}): a later design that judges its last checkpoint "
+        "will reuse these matches, and be exploratory"
+        for run in store.training_runs()
+        if run.name in runs and run.status in going_on
+    ]
 
 
 def checkpoints_of(store: "Store", run: str, steps: Sequence[int]) -> list["Registration"]:

@@ -8,10 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from agents.scripted import spec_of
-from agents.spec import Profile
+from agents.spec import AgentSpec, Profile
 from arena.analysis import Contrast
 from arena.cli import app
+from arena.commands.evaluate import base_of
 from arena.commands.evaluation_lines import show
+from arena.errors import UserError
 from arena.store import Filter, Registration, Store
 from leaderboard.comparison import to_json
 from leaderboard.evaluation import evaluated
@@ -145,6 +147,32 @@ def test_a_stored_design_is_a_template_too_and_old_matches_make_it_exploratory(t
     assert list(names) == [BASE, f"{RUN}-52", f"{RUN}-26", "accept_first", "stall"]
 
 
+@pytest.mark.parametrize("status", ["done", "stopped", None, "interrupted", "failed"])
+def test_a_run_that_may_go_on_is_told_before_play(tmp_path: Path, status: str | None) -> None:
+    """What its last checkpoint will be judged by is then played before that is decided."""
+    store_run(tmp_path / "arena.db", status)
+    (tmp_path / "plan.yaml").write_text(TEMPLATE)
+    plan = ("--design", str(tmp_path / "plan.yaml"), "--db", str(tmp_path / "arena.db"))
+    words = CliRunner().invoke(app, ["evaluate", RUN, *plan], env={"ARENA_DB": None}).stderr
+    note = f"note: {RUN} is not done ({status or 'running'}): a later design"
+    assert (note in words) == (status not in ("done", "stopped"))
+    assert ("is not done" in words) == (note in words)
+    assert words.find(note) < words.index("linear")
+
+
+def test_a_run_without_a_record_is_not_told(tmp_path: Path) -> None:
+    store_run(tmp_path / "arena.db", None)
+    profile = Profile(base=BASE, lineage={"run": "apart", "step": 9})
+    with Store.open(str(tmp_path / "arena.db")) as store:
+        spec = build_spec("linear", floor=0.2)
+        store.add_registrations([Registration("apart-9", spec, "seller", profile, *known(None)[1:])])
+    (tmp_path / "plan.yaml").write_text(TEMPLATE)
+    plan = ("--design", str(tmp_path / "plan.yaml"), "--db", str(tmp_path / "arena.db"))
+    done = CliRunner().invoke(app, ["evaluate", "apart", *plan], env={"ARENA_DB": None})
+    assert done.exit_code == 0, done.output
+    assert "is not done" not in done.stderr
+
+
 def store_seeds(folder: Path) -> None:
     """Store runs of one base: two seeds of one arm, one twice, and another arm that ended early."""
     store_run(folder / "arena.db")
@@ -202,6 +230,21 @@ def test_a_step_is_asked_of_every_run(tmp_path: Path) -> None:
     alone = json.loads(evaluate(tmp_path, "--json", runs=("one",)))
     assert [row["agent"] for row in alone["checkpoints"]] == ["one-26", "one-52"]
     assert alone["seed_means"] == []
+
+
+def test_the_base_is_known_by_its_weights_whoever_has_its_name(tmp_path: Path) -> None:
+    own = {"prompt_version": "brief1", "sampling": {"temperature": 1.0}}
+    base, arm, other = (AgentSpec(kind="local", model=m, revision=m * 12, **own) for m in "abc")
+    lineage = {"run": RUN, "step": 26, "base_weights": base.revision}
+    with Store.open(str(tmp_path / "arena.db"), create=True) as store:
+        saved = Registration("arm", arm, "seller", Profile(base="b", lineage=lineage), *known(None)[1:])
+        store.add_registrations(
+            [Registration("b", spec, "seller", *known(None)) for spec in (base, other)] + [saved]
+        )
+        assert base_of([saved], store) == f"b@{base.version}"
+        store.withdraw_agent("b", base.version, "a mistake")
+        with pytest.raises(UserError, match="not registered with the prompt and sampling"):
+            base_of([saved], store)
 
 
 def test_checkpoints_of_equal_weights_are_judged_once(tmp_path: Path) -> None:
