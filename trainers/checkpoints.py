@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Container
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,19 +33,20 @@ class Checkpoint(NamedTuple):
     @property
     def weights(self) -> str:
         """The hash of its weights, as they were saved."""
-        return str(_read(self.folder / MARK)["weights"])
+        return str(_read(self.folder / MARK, "weights")["weights"])
 
     @property
     def resumable(self) -> bool:
         """Whether a run can go on from here: all that was saved is there, the weights unchanged."""
-        mark = _read(self.folder / MARK)
+        mark = _read(self.folder / MARK, "weights", "files")
         found = {path: path.stat().st_size for path in self.folder.rglob("*") if path.is_file()}
         whole = all(found.get(self.folder / name) == size for name, size in mark["files"].items())
         return whole and weights_hash(self.folder) == mark["weights"]
 
     def logged(self) -> list[dict[str, Any]]:
         """Return the metrics of all steps up to this one, as TRL logged them."""
-        return [entry for entry in _read(self.folder / STATE)["log_history"] if "loss" in entry]
+        log = _read(self.folder / STATE, "log_history")["log_history"]
+        return [entry for entry in log if "loss" in entry]
 
 
 def saved(run: Path) -> list[Checkpoint]:
@@ -86,9 +88,19 @@ def mark(folder: Path) -> None:
     write_json(folder / MARK, {"weights": weights_hash(folder), "files": files})
 
 
-def clear(run: Path) -> list[int]:
-    """Delete what was left half-written; return the steps, in order."""
+def clear(run: Path, registered: Container[str]) -> list[int]:
+    """Delete what was left half-written; return the steps, in order.
+
+    Raises UserError, and deletes nothing, where one of them is among the `registered` agents' names: it
+    was whole once, and has lost its mark since.
+    """
     broken = sorted(found for found in _folders(run) if not (found[1] / MARK).is_file())
+    for step, folder in broken:
+        if (name := f"{run.name}-{step}") in registered:
+            raise UserError(
+                f"{folder} was whole when {name} was registered and has lost its {MARK} since: put that "
+                "back, or move the folder away"
+            )
     for _, folder in broken:
         shutil.rmtree(folder)
     return [step for step, _ in broken]
@@ -125,5 +137,14 @@ def _sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
+def _read(path: Path, *keys: str) -> Any:
+    """Return the JSON object in a file. Raises UserError where it is not whole, or lacks a key."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if lacking := [key for key in keys if key not in found]:
+            raise ValueError(f"no {lacking[0]}")
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(
+            f"{path} is missing or damaged ({error}): put it back, or move {path.parent} away"
+        ) from error
+    return found

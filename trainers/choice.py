@@ -39,8 +39,8 @@ class DevScore:
     """How a seller did on the dev split."""
 
     mean: float | None
-    """The seller's score in [0, 1] over the matches that all sellers finished; None where there are
-    none."""
+    """The seller's score in [0, 1] over the matches that all who are compared finished; None where
+    there are none, or it finished none itself and is left out."""
     finished: int
     """Matches that this seller finished."""
 
@@ -50,9 +50,10 @@ class Choice:
     """Who did best on the dev split."""
 
     best: str | None
-    """A name in `scores`; None where no match was finished by all."""
+    """A name in `scores`; None where no match was finished by all who are compared, or none by the
+    base."""
     compared: int
-    """Matches that all finished, over which they are compared."""
+    """Matches over which they are compared: those that all finished but who finished none."""
     scores: Mapping[str, DevScore]
     """Of the base, which comes first, and of every checkpoint."""
 
@@ -77,8 +78,10 @@ def chosen(sellers: Sequence[Registration], prepared: Prepared, tell: Tell = sil
     cells = dev_cells(prepared.recipe, prepared.domains, prepared.pool, MATCHES)
     choice = compared(dev_scores(sellers, cells, prepared.recipe, tell))
     if choice.best is not None:
-        means = ", ".join(f"{name} {score.mean:.3f}" for name, score in choice.scores.items())
-        tell(f"over the {choice.compared} of them that all finished: {means}")
+        means = {name: one.mean for name, one in choice.scores.items() if one.mean is not None}
+        who = "all" if len(means) == len(choice.scores) else "all others"
+        said = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
+        tell(f"over the {choice.compared} of them that {who} finished: {said}")
     return choice
 
 
@@ -134,13 +137,22 @@ def dev_scores(
 
 
 def compared(scores: Mapping[str, list[float | None]]) -> Choice:
-    """Return who of sellers that played the same cells did best, over the matches that all of them
-    finished: a seller is not better for the matches that were void for it. Of equals the first."""
-    matches = zip(*scores.values(), strict=True)
-    finished = [[score for score in match if score is not None] for match in matches]
-    paired = [match for match in finished if len(match) == len(scores)]
-    means = dict(zip(scores, map(fmean, zip(*paired, strict=True)), strict=bool(paired)))
-    found = {name: DevScore(means.get(name), len(own) - own.count(None)) for name, own in scores.items()}
+    """Return who of sellers that played the same cells did best, of equals the first.
+
+    They are compared over the matches that all of them finished: a seller is not better for the matches
+    that were void for it. One that finished none is left out; if that is the first, the base, there is
+    nothing to compare with.
+    """
+    finished = {name: len(own) - own.count(None) for name, own in scores.items()}
+    played = [name for name, count in finished.items() if count]
+    matches = list(zip(*(scores[name] for name in played), strict=True))
+    paired = [[one for one in match if one is not None] for match in matches if None not in match]
+    if not finished.get(next(iter(scores), ""), 0):
+        paired = []
+    means = {
+        name: fmean(column) for name, column in zip(played, zip(*paired, strict=True), strict=False)
+    }
+    found = {name: DevScore(means.get(name), count) for name, count in finished.items()}
     return Choice(max(means, key=means.__getitem__, default=None), len(paired), found)
 
 

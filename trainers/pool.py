@@ -17,6 +17,7 @@ from arena.opponents import Opponent, guise
 from arena.registry import Registry
 from arena.store import Registration, Store
 from scenarios.domain import Domain
+from scenarios.scenario import Role
 
 DEFAULT_BUYERS = ("boulware", "conceder", "tit_for_tat")
 """This project's choice: holding out, giving way, and giving what is given, none of them exploitable by
@@ -39,6 +40,8 @@ def pool_of(
         if (other := seen.get(agent.spec.version)) is not None:
             raise UserError(f"{other.name} and {agent.name} are the same buyer: name it once")
         seen[agent.spec.version] = agent
+        if agent.role == Role.SELLER:
+            raise UserError(f"{agent.name} is registered as a seller only: name a buyer")
         if refused := next((why for domain in domains if (why := refusal(agent.spec, domain))), None):
             raise UserError(f"{agent.name} cannot play this: {refused}")
         if not planning:

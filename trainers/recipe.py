@@ -76,7 +76,7 @@ class Recipe(BaseModel):
     there."""
     save_steps: int = Field(26, ge=1)
     """A checkpoint is saved and registered every so many steps, and at the last."""
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, lt=2**32)
     turn_timeout: float = Field(120.0, gt=0)
     """Seconds in which a plug-in that buys must answer, or it forfeits; language models have
     :data:`arena.drivers.MODEL_TIMEOUT_S`, as in tournaments, or their match is void."""

@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any
 
 from agents.local.agent import local_spec
+from agents.scripted import STRATEGIES
 from agents.spec import AgentSpec, Connection, Profile
 from arena.entry import checked_name
 from arena.record import utc_now
@@ -23,15 +24,16 @@ LIBRARIES = ("bargaining-arena", "trl", "transformers", "torch")
 def base_agent(base: Base, recipe: Recipe, known: Iterable[Registration]) -> Registration:
     """Return the base as a seller with the prompt and sampling of its checkpoints.
 
-    Where these weights play so already, that agent is the base; where its name means another agent, some
-    digits of its version are added.
+    Where these weights play so already, that agent is the base; where its name means another agent, or a
+    scripted strategy, some digits of its version are added.
     """
     spec = local_spec(base.name, base.revision, _sampling(recipe), recipe.prompt_version)
     active = {agent.name: agent for agent in known if agent.withdrawn_at is None}
     for agent in active.values():
         if _behaviour(agent.spec) == _behaviour(spec):
             return agent
-    name = base.name if base.name not in active else f"{base.name}-{spec.version[:6]}"
+    taken = base.name in active or base.name in STRATEGIES
+    name = f"{base.name}-{spec.version[:6]}" if taken else base.name
     profile = Profile(
         family=base.family,
         params=base.params,

@@ -74,6 +74,9 @@ def train(run: "Run", *, resume: bool, command: Mapping[str, Any] | None = None)
     check_name(run.name)
     check(recipe, folder, store, resume=resume)
     with locked(folder):
+        if resume and _done(run):
+            with _explained(run):
+                return run.trained()  # its record stands, whatever comes of it
         store.add_training_run(run.name, recipe.content())
         try:
             with _explained(run):
@@ -114,8 +117,8 @@ class Run:
 
         from trainers.loading import check_context, load
 
-        if leads() and (broken := clear(self.folder)):
-            self.progress(f"passing over what was left half-written: step {', '.join(map(str, broken))}")
+        if leads() and (broken := clear(self.folder, self._registered())):
+            self.progress(f"deleting what was left half-written: step {', '.join(map(str, broken))}")
         PartialState(cpu=self.machine.cpu).wait_for_everyone()
         recipe = self.prepared.recipe
         args = settings(recipe, self.machine, self.folder)  # before the model is loaded
@@ -169,12 +172,17 @@ class Run:
             return _End(RunStatus.STOPPED, collapse.reason or "", advice, final=False)
         if collapse.reason:
             advice = f"{_stands(self.folder)}. Begin another run, such as one with a lower --lr"
-            return _End(RunStatus.STOPPED, collapse.reason, advice)
+            if interruption.asked:
+                advice += f"; to choose from this one: {resume_command(self.folder)}"
+            return _End(RunStatus.STOPPED, collapse.reason, advice, final=not interruption.asked)
         whole = trainer.state.global_step == recipe.steps
         status = RunStatus.DONE if whole else RunStatus.INTERRUPTED
         if interruption.asked or not whole:
             return _End(status, advice=_to_go_on(self.folder), final=False)
         return _End(status)
+
+    def _registered(self) -> set[str]:
+        return {agent.name for agent in self.store.registrations() if agent.withdrawn_at is None}
 
     def _register(self, base: Base) -> str:
         """Make agents of the base and of all checkpoints that are none yet; return the base's name."""
@@ -189,6 +197,13 @@ class Run:
             for name in register([anchor, *found], self.store):
                 self.progress(f"registered {name}")
         return anchor.name
+
+
+def _done(run: Run) -> bool:
+    """Return whether a run has taken all its steps, by its folder and by the record."""
+    recorded = {known.name: known.status for known in run.store.training_runs()}
+    whole = last_step(run.folder) == run.prepared.recipe.steps
+    return whole and recorded.get(run.name) is RunStatus.DONE
 
 
 def _check_anchor(trainer: Any) -> None:
@@ -216,10 +231,19 @@ def _explained(run: Run) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        half = clear(run.folder) if leads() else []
+        half = _half(run) if leads() else []
         if not _unwritable(error, half):
             raise
         raise UserError(f"{_no_room(run.folder, half, error)}. {_to_go_on(run.folder)}") from error
+
+
+def _half(run: Run) -> list[int]:
+    """Delete what is half-written, and return the steps; nothing where one of them was whole once, or
+    the record cannot be read."""
+    try:
+        return clear(run.folder, run._registered())
+    except (UserError, StoreError):
+        return []
 
 
 def _unwritable(error: BaseException, half: list[int]) -> bool:

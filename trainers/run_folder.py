@@ -140,9 +140,7 @@ def kept_base(folder: Path) -> Base | None:
     try:
         return Base(**json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
-        raise UserError(
-            f"{path} is damaged ({error}): put it back, or begin another run"
-        ) from error
+        raise UserError(f"{path} is damaged ({error}): put it back, or begin another run") from error
 
 
 def keep(base: Base, folder: Path) -> None:

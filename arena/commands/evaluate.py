@@ -57,7 +57,7 @@ def evaluate_runs(
         for line in _unfinished(store, runs):
             typer.echo(line, err=True)
         complete, said = evaluate(
-            store, base_of(found), names, design, settings, reason=reason, yes=yes, quiet=as_json
+            store, base_of(found, store), names, design, settings, reason=reason, yes=yes, quiet=as_json
         )
     if as_json:
         print_json(said)
@@ -163,10 +163,29 @@ def checkpoints_of(store: "Store", run: str, steps: Sequence[int]) -> list["Regi
     return [agent for step, agent in usable.items() if not steps or step in steps]
 
 
-def base_of(checkpoints: Sequence["Registration"]) -> str:
-    """Return the name of the one base of a run's checkpoints. Raises UserError where it is not known."""
-    bases = {agent.profile.base for agent in checkpoints}
-    if len(bases) == 1 and (base := bases.pop()):
-        return base
-    names = ", ".join(agent.name for agent in checkpoints)
-    raise UserError(f"{names}: their registrations do not name one base, so there is no gain to judge")
+def base_of(checkpoints: Sequence["Registration"], store: "Store") -> str:
+    """Return the full name of the one base of runs' checkpoints.
+
+    Names change hands: where the lineages hold the hash of the base's weights, the base is the agent
+    with these weights, and the prompt and sampling of its checkpoints. Raises UserError where there is
+    no one base, or it is not there.
+    """
+    bases = {(agent.profile.base, agent.profile.lineage.get("base_weights")) for agent in checkpoints}
+    name, weights = bases.pop()
+    if bases or name is None:
+        names = ", ".join(agent.name for agent in checkpoints)
+        raise UserError(
+            f"{names}: their registrations do not name one base, so there is no gain to judge"
+        )
+    if weights is None:
+        return name
+    like = checkpoints[0].spec
+    for agent in store.registrations():
+        spec = agent.spec
+        same = (spec.prompt_version, spec.sampling) == (like.prompt_version, like.sampling)
+        if spec.revision == weights and same and agent.withdrawn_at is None:
+            return agent.full_name
+    raise UserError(
+        f"the base {name} (weights {weights[:12]}) is not registered with the prompt and sampling of "
+        "its checkpoints, or was withdrawn: arena agents --all says more"
+    )

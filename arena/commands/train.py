@@ -29,7 +29,7 @@ GroupSize = Annotated[
 GroupsPerStep = Annotated[int | None, option(LEARNING, "Cells a step. [default: 16; tiny: 6]", min=1)]
 Beta = Annotated[float | None, option(LEARNING, "Weight of the KL to the base. [default: 0.01]", min=0)]
 LossType = Annotated[Literal["grpo", "dapo", "bnpo"] | None, option(LEARNING, "[default: dapo]")]
-Seed = Annotated[int | None, option(LEARNING, "[default: 0]", min=0)]
+Seed = Annotated[int | None, option(LEARNING, "[default: 0]", min=0, max=2**32 - 1)]
 ShuffledRewards = Annotated[
     bool | None, option(LEARNING, "A negative control: rewards dealt to dialogues at random.")
 ]

@@ -91,7 +91,7 @@ def closing_lines(
 def _chosen(choice: "Choice", base: str) -> str:
     """Return which checkpoint is best. The best of several scores too well where it was chosen."""
     if choice.best is None:
-        return "none was chosen: not one match on the dev split was finished by all"
+        return "none was chosen: no match on the dev split was finished by the base and the others"
     if choice.best == base:
         return "best on the dev split: the base itself; no checkpoint scored more there"
     means = (choice.scores[name].mean for name in (choice.best, base))

@@ -1,10 +1,12 @@
 """From the options of `arena train` to a plan."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -93,7 +95,9 @@ def _free_name(store: "Store", options: Mapping[str, Any]) -> str:
     """Return the first name of the form SIZE-NUMBER that no run has."""
     if launched():
         raise UserError("processes that train together need one name: give it with --name")
-    called = options["size"] or Path(options["model"] or "run").name
+    model = Path(options["model"] or "run")
+    named = model.resolve().name if model.is_dir() else model.name
+    called = options["size"] or re.sub(r"[^A-Za-z0-9._-]+", "-", named).strip("-._")[:60] or "run"
     taken = {run.name for run in store.training_runs()}
     names = (f"{called}-{number}" for number in count(1))
     return next(n for n in names if n not in taken and not (Path(options["out"]) / n).exists())
@@ -121,6 +125,8 @@ def _machine(prepared: "Prepared", options: Mapping[str, Any], gpus: Any) -> "Ma
     vllm = options["vllm"] or (size.vllm if size else "off")
     if options["url"] and vllm != "server":
         raise UserError(f"{options['url']}: an address stands after --vllm server only")
+    if options["url"]:
+        _check_address(options["url"])
     cpu = on_cpu(prepared, vllm, gpus)
     return Machine(
         cpu=cpu,
@@ -131,6 +137,19 @@ def _machine(prepared: "Prepared", options: Mapping[str, Any], gpus: Any) -> "Ma
         vllm_tensor_parallel=size.vllm_tensor_parallel if size and vllm != "off" else 1,
         report_to=options["report_to"],
     )
+
+
+def _check_address(url: str) -> None:
+    """Raise UserError where a server's address is none, or holds a password, which would be printed."""
+    try:
+        found = urlsplit(url)
+        good = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise UserError("--vllm server takes an address such as http://127.0.0.1:8000")
+    if found.username or found.password:
+        raise UserError("--vllm server: leave user and password out of the address")
 
 
 def _said(options: Mapping[str, Any]) -> list[str]:

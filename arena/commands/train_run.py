@@ -2,8 +2,9 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -149,7 +150,8 @@ def _trained(request: Request, store: "Store") -> "Finished":
                 progress=_tell,
                 stage=stage,
             )
-            return train(run, resume=request.resume, command=_kept(request))
+            with redirect_stdout(sys.stderr):  # plug-ins print, too
+                return train(run, resume=request.resume, command=_kept(request))
     except RuntimeError as error:
         if type(error).__name__ != "OutOfMemoryError":
             raise
@@ -180,7 +182,8 @@ def _choice(request: Request, sellers: "Sequence[Registration]") -> "Choice | No
         return None
     _tell(f"choosing on the dev split among {', '.join(agent.name for agent in sellers)}")
     try:
-        return chosen(sellers, request.plan.prepared, _tell)
+        with redirect_stdout(sys.stderr):
+            return chosen(sellers, request.plan.prepared, _tell)
     except UserError as error:
         _tell(f"no checkpoint was chosen: {error}")
         return None

@@ -117,6 +117,8 @@ class Store(Logs, TrainingLog):
             raise StoreError(f"{self.address} holds no design yet: play one with arena run-tournament")
         if prefix is None:
             return designs[0]
+        if not prefix:
+            raise StoreError("an empty hash names no design: see arena designs")
         found = [stored for stored in designs if stored.design.hash.startswith(prefix.lower())]
         if len(found) != 1:
             what = "no design" if not found else f"{len(found)} designs"

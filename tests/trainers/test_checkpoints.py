@@ -51,7 +51,7 @@ def test_only_marked_checkpoints_count_and_steps_are_numbers(tmp_path: Path) -> 
 def test_a_run_without_checkpoints_goes_on_from_the_beginning(tmp_path: Path) -> None:
     assert newest(tmp_path) is None
     assert last_step(tmp_path) == 0
-    assert clear(tmp_path) == []
+    assert clear(tmp_path, ()) == []
     assert saved(tmp_path / "nowhere") == []
 
 
@@ -59,10 +59,29 @@ def test_half_written_checkpoints_are_cleared_and_others_are_not(tmp_path: Path)
     whole, half = write(tmp_path, 4), write(tmp_path, 6, whole=False)
     other = tmp_path / "checkpoint-best"
     other.mkdir()
-    assert clear(tmp_path) == [6]
+    assert clear(tmp_path, ()) == [6]
     assert not half.exists()
     assert other.exists()
     assert newest(tmp_path) == Checkpoint(4, whole)
+
+
+def test_weights_of_an_agent_are_never_deleted(tmp_path: Path) -> None:
+    """A folder that was whole when its agent was registered, and has lost its mark since."""
+    lost, half = write(tmp_path, 4, whole=False), write(tmp_path, 2, whole=False)
+    with pytest.raises(UserError, match=f"checkpoint-4 was whole when {tmp_path.name}-4 was registered"):
+        clear(tmp_path, {f"{tmp_path.name}-4"})
+    assert lost.is_dir()
+    assert half.is_dir()
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}", "[]"])
+def test_a_damaged_mark_is_a_mistake_with_a_remedy(content: str, tmp_path: Path) -> None:
+    folder = write(tmp_path, 4)
+    (folder / MARK).write_text(content)
+    with pytest.raises(UserError, match=r"put it back, or move .*checkpoint-4 away"):
+        newest(tmp_path)
+    with pytest.raises(UserError, match="put it back"):
+        _ = Checkpoint(4, folder).weights
 
 
 def test_a_draft_of_the_mark_is_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,22 @@ def test_sellers_are_compared_over_the_matches_that_all_of_them_finished() -> No
     assert {score.mean for score in apart.scores.values()} == {None}
 
 
+def test_a_seller_that_finished_nothing_is_left_out_and_without_the_base_there_is_no_choice() -> None:
+    found = compared({"base": [0.5, 0.5], "a": [0.6, 0.7], "b": [None, None]})
+    assert (found.best, found.compared) == ("a", 2)
+    assert (found.scores["b"].mean, found.scores["b"].finished) == (None, 0)
+    gone = compared({"base": [None, None], "a": [0.6, 0.7]})
+    assert (gone.best, gone.compared) == (None, 0)
+
+
+def test_who_was_left_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = {"base": [0.5, 0.5], "a": [0.6, 0.7], "b": [None, None]}
+    monkeypatch.setattr("trainers.choice.dev_scores", lambda *_: scores)
+    told: list[str] = []
+    assert chosen([], prepared_for(RECIPE), told.append).best == "a"
+    assert told == ["over the 2 of them that all others finished: base 0.500, a 0.650"]
+
+
 def test_the_base_comes_first_and_has_to_be_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trainers.choice.MATCHES", 12)
     twins = [replace(scripted("linear"), name=name) for name in ("base", "run-26")]

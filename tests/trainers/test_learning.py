@@ -51,18 +51,16 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, objec
 
 
 @pytest.mark.slow
-def test_a_seller_learns_to_bargain_and_carries_it_over(found: dict[str, dict]) -> None:
+def test_a_seller_learns_to_bargain(found: dict[str, dict]) -> None:
     """The gain, and the part of it that is better deals, exclude zero on unseen scenarios against unseen
-    buyers; it is no gain that waiting or accepting would give; and deals are better on a domain that was
-    never met, too."""
+    buyers, and it is no gain that waiting or accepting would give."""
     taught = found["taught"]
-    opened, held_out = taught["value"]
+    opened, _ = taught["value"]
     assert taught["gain"]["confirmatory"]
     assert taught["gain"]["low"] > 0
     assert opened["better_deals"]["low"] > 0
     assert {one["contrast"].rsplit(" - ")[1] for one in taught["against"]} == {"accept_first", "stall"}
     assert all(one["low"] > 0 for one in taught["against"])
-    assert held_out["better_deals"]["value"] > 0
 
 
 @pytest.mark.slow
