@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from random import Random
 
@@ -32,6 +32,25 @@ def waits(agent: Agent, brief: Brief, limit: float) -> bool:
         raise
     except BaseException:  # whatever an agent's code may raise, an exit included
         return False  # it fails in its matches too, where that is its forfeit
+
+
+def weights_needed(kinds: Mapping[str, str]) -> Callable[[Place], tuple[int, ...]]:
+    """Return what tells of a match which weights on this machine it needs, as :func:`in_blocks` asks it.
+
+    `kinds`: of the agents, by version, in the order of the line-up. A match with a side that may change
+    over time, as what a provider serves does, is said to need none: it keeps its place beside those that
+    it is paired with.
+    """
+    local = [version for version, kind in kinds.items() if kind == "local"]
+    number = {version: place for place, version in enumerate(local)}
+
+    def weights(place: Place) -> tuple[int, ...]:
+        sides = place.seller_version, place.buyer_version
+        if any(kinds[version] not in ("scripted", "local") for version in sides):
+            return ()
+        return tuple(number[version] for version in sides if version in number)
+
+    return weights
 
 
 def in_blocks(planned: Iterable[Place], weights_of: Callable[[Place], tuple[int, ...]]) -> list[Place]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from agents.build import UnplayableError
-from arena.conversations import converse, in_blocks, waits
+from arena.conversations import converse, in_blocks, waits, weights_needed
 from arena.deviations import Frozen, freeze
 from arena.errors import UserError
 from arena.ledger import Ledger
@@ -269,22 +269,12 @@ class Tournament:
         return {v for v, agent in self._lineup.built.items() if waits(agent, told, limit)}
 
     def _lined_up(self) -> deque[Place]:
-        """Return the matches to play that wait. Models on this machine take turns by blocks, so that
-        they are loaded seldom and their batches are full. A match with a side that may change over time,
-        as what a provider serves does, keeps its place beside those it is paired with.
-        """
+        """Return the matches to play that wait, in the order to play them in."""
         if not self._waits:
             return deque()
-        kinds = {version: agent.spec.kind for version, agent in self._lineup.agents.items()}
-        local = [version for version, kind in kinds.items() if kind == "local"]
-        number = {version: place for place, version in enumerate(local)}
-
-        def weights(place: Place) -> tuple[int, ...]:
-            sides = place.seller_version, place.buyer_version
-            if any(kinds[version] not in ("scripted", "local") for version in sides):
-                return ()
-            return tuple(number[version] for version in sides if version in number)
-
+        weights = weights_needed(
+            {version: agent.spec.kind for version, agent in self._lineup.agents.items()}
+        )
         planned = [place for place in plan(self._design) if self._is_waiting(place)]
         return deque(place for place in in_blocks(planned, weights) if place in self._waits)
 

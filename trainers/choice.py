@@ -17,7 +17,7 @@ from typing import Any
 from agents.agent import Agent
 from agents.build import UnplayableError, build
 from agents.spec import AgentSpec, Connection
-from arena.drivers import MODEL_TIMEOUT_S, run_async
+from arena.drivers import run_async
 from arena.errors import UserError
 from arena.play import Outcome, briefs
 from arena.protocol import Ending
@@ -181,7 +181,6 @@ async def _played(seller: Agent, cells: Sequence[TrainingCell], recipe: Recipe) 
                 {Role.SELLER: seller, Role.BUYER: cell.buyer},
                 {Role.SELLER: Random(f"dev/{cell.number}"), Role.BUYER: cell.rng()},
                 recipe.turn_timeout,
-                MODEL_TIMEOUT_S,
             )
             for cell in cells
         )

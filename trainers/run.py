@@ -17,7 +17,7 @@ from arena.errors import UserError
 from arena.store import RunStatus, Store, StoreError
 from trainers.bases import Base, described, located
 from trainers.cells import Cells
-from trainers.checkpoints import clear, last_step, newest, saved
+from trainers.checkpoints import Checkpoint, clear, last_step, newest, saved
 from trainers.grpo import Machine, settings, trainer_of
 from trainers.prepare import Prepared
 from trainers.ranks import leads
@@ -120,6 +120,7 @@ class Run:
         if leads() and (broken := clear(self.folder, self._registered())):
             self.progress(f"deleting what was left half-written: step {', '.join(map(str, broken))}")
         PartialState(cpu=self.machine.cpu).wait_for_everyone()
+        start = newest(self.folder)
         recipe = self.prepared.recipe
         args = settings(recipe, self.machine, self.folder)  # before the model is loaded
         before = kept_base(self.folder)
@@ -134,21 +135,22 @@ class Run:
             keep(base, self.folder)
         self._register(base)
         end = _End(RunStatus.DONE)
-        if last_step(self.folder) < recipe.steps:
-            end = self._steps(args, loaded, tokenizer, base)
+        if start is None or start.step < recipe.steps:
+            end = self._steps(args, loaded, tokenizer, base, start)
         anchor = self._register(base)
         names = [f"{self.name}-{one.step}" for one in saved(self.folder)]
         step = last_step(self.folder)
         return Finished(end.status, end.why, end.advice, step, names, anchor, end.final)
 
-    def _steps(self, args: Any, model: Any, tokenizer: Any, base: Base) -> _End:
-        """Train from the newest checkpoint on."""
+    def _steps(
+        self, args: Any, model: Any, tokenizer: Any, base: Base, start: Checkpoint | None
+    ) -> _End:
+        """Train from `start` on, from the first step where there is none."""
         from transformers import PrinterCallback
 
         from trainers.callbacks import Interruption, Recorder, Saver, Steps
         from trainers.collapse import CollapseStop
 
-        start = newest(self.folder)
         collapse, interruption = CollapseStop(self.progress), Interruption(self.progress)
         recorder = Recorder(self.name, self.store, self.progress)
         saver = Saver(self.folder, lambda: self._register(base), self.progress)

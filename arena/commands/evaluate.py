@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.commands.options import AsJson, Db, open_store, to_name
-from arena.commands.run_tournament import Concurrency, TurnTimeout, Workers, Yes
+from arena.commands.run_tournament import Concurrency, TurnTimeout, Workers, Yes, played
 from arena.errors import UserError
 
 if TYPE_CHECKING:
-    from arena.lineup import Lineup
     from arena.store import Registration, Store
-    from arena.tournament import Settings, Summary
+    from arena.tournament import Settings
 
 
 def evaluate_runs(
@@ -83,6 +82,7 @@ def evaluate(
     `design` is a file or a stored design's hash. Raises UserError where it cannot be played.
     """
     from arena.commands import evaluation_lines
+    from arena.commands.progress import closing_lines
     from arena.commands.request import request_of
     from arena.lineup import resolve
     from arena.registry import Registry
@@ -95,7 +95,9 @@ def evaluate(
     lineup = resolve(with_arms(request_of(store, design), start, arms, registry), store)
     lineup.notes += [*twins, *seen_in_training(lineup.design, arms, registry)]
     why = reason or f"an evaluation of {', '.join(arm.name for arm in arms)}"
-    summary = _played(store, lineup, settings, why, yes)
+    summary = played(store, lineup, settings, why, yes=yes)
+    for line in closing_lines(summary, lineup, to_name(store.address)):
+        typer.echo(line, err=True)
     lineages = {arm.spec.version: arm.profile.lineage for arm in arms}
     results = store.results(lineup.design)
     found = evaluated(results, start.spec.version, list(lineages), lineages)
@@ -108,27 +110,6 @@ def evaluate(
         "seed_means": [one.to_json() for one in seed_means(found)],
     }
     return summary.complete, said
-
-
-def _played(
-    store: "Store", lineup: "Lineup", settings: "Settings | None", reason: str, yes: bool
-) -> "Summary":
-    """Freeze and play the design of `lineup`, and say on stderr what comes of it."""
-    from arena.commands import progress
-    from arena.commands.run_tournament import check_cost
-    from arena.tournament import Tournament
-
-    tournament = Tournament(store, lineup, settings)
-    for line in progress.plan_lines(tournament, lineup):
-        typer.echo(line, err=True)
-    check_cost(tournament, lineup, yes)
-    for line in progress.frozen_lines(tournament.freeze(reason)):
-        typer.echo(line, err=True)
-    with progress.shown(tournament) as tick:
-        summary = tournament.run(tick)
-    for line in progress.closing_lines(summary, lineup, to_name(store.address)):
-        typer.echo(line, err=True)
-    return summary
 
 
 def _unfinished(store: "Store", runs: Sequence[str]) -> list[str]:

@@ -99,7 +99,7 @@ def closing_lines(summary: Summary, lineup: Lineup, database: str | None) -> lis
     rate = f" in {_duration(summary.seconds)}" if summary.played else ""
     already = f" ({summary.already:,} were there already)" if summary.already else ""
     at = database_option(database)
-    needs = attention(summary, lineup)
+    needs = attention(summary, lineup, database)
     if summary.left > summary.withdrawn:
         following = "run the same command again: it goes on where it stopped"
     elif summary.void:
@@ -113,8 +113,9 @@ def closing_lines(summary: Summary, lineup: Lineup, database: str | None) -> lis
     ]
 
 
-def attention(summary: Summary, lineup: Lineup) -> list[str]:
-    """Return what needs attention, each in a few words."""
+def attention(summary: Summary, lineup: Lineup, database: str | None) -> list[str]:
+    """Return what needs attention, each in a few words; `database` as in :func:`closing_lines`."""
+    at = database_option(database)
     names = {version: plain(agent.name) for version, agent in lineup.agents.items()}
     found = [plain(broken) for broken in lineup.broken]
     if summary.interrupted:
@@ -132,7 +133,7 @@ def attention(summary: Summary, lineup: Lineup) -> list[str]:
     if summary.withdrawn:
         found.append(f"{summary.withdrawn:,} matches are withdrawn")
     for (version, ending), count in summary.forfeits.items():
-        found.append(f"{names[version]} forfeited {count:,} (arena matches --ending {ending})")
+        found.append(f"{names[version]} forfeited {count:,} (arena matches --ending {ending}{at})")
     recovered = {v: n for v, n in summary.void_attempts.items() if v not in summary.paused}
     if recovered:
         by = ", ".join(f"{names[version]} {count:,}" for version, count in recovered.items())

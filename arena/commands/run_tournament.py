@@ -29,7 +29,7 @@ from arena.errors import UserError
 if TYPE_CHECKING:
     from arena.lineup import Lineup
     from arena.store import Store
-    from arena.tournament import Settings, Tournament
+    from arena.tournament import Settings, Summary, Tournament
 
 MACHINE = "How it is run (changes nothing that comes out)"
 
@@ -121,6 +121,26 @@ def _run(
 ) -> None:
     from arena.commands import progress
     from arena.commands.printing import print_json
+
+    summary = played(store, lineup, settings, reason, yes=yes)
+    database = to_name(store.address)
+    if as_json:
+        print_json(summary.to_json(), indent=None)
+        for line in progress.attention(summary, lineup, database):
+            typer.echo(line, err=True)
+    else:
+        for line in progress.closing_lines(summary, lineup, database):
+            typer.echo(line)
+    if not summary.complete:
+        raise typer.Exit(1)
+
+
+def played(
+    store: "Store", lineup: "Lineup", settings: "Settings | None", reason: str | None, *, yes: bool
+) -> "Summary":
+    """Freeze and play the design of `lineup`, with the plan and its progress on stderr; return how far
+    it came. Raises UserError where it costs money and `yes` does not confirm that."""
+    from arena.commands import progress
     from arena.tournament import Tournament
 
     tournament = Tournament(store, lineup, settings)
@@ -130,17 +150,7 @@ def _run(
     for line in progress.frozen_lines(tournament.freeze(reason)):
         typer.echo(line, err=True)
     with progress.shown(tournament) as tick:
-        tournament.run(tick)
-    summary = tournament.summary
-    if as_json:
-        print_json(summary.to_json(), indent=None)
-        for line in progress.attention(summary, lineup):
-            typer.echo(line, err=True)
-    else:
-        for line in progress.closing_lines(summary, lineup, to_name(store.address)):
-            typer.echo(line)
-    if not summary.complete:
-        raise typer.Exit(1)
+        return tournament.run(tick)
 
 
 def check_cost(tournament: "Tournament", lineup: "Lineup", yes: bool) -> None:

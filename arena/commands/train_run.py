@@ -35,7 +35,7 @@ def start(request: Request) -> None:
     if not launched():
         _see_one_gpu(plan)
     try:
-        with _terminable(), _record(options["db"]) as store:
+        with _terminable(), _record(request) as store:
             complete = _carried_out(request, store)
     except KeyboardInterrupt:
         if leads():
@@ -216,8 +216,17 @@ def _close(
     return {"run": request.name, **asdict(finished), "choice": choice and choice.to_json()}
 
 
-def _record(db: str | None) -> "Store":
-    """Return the database for the process that leads, and for every other an empty one in memory."""
-    from arena.store import Store
+def _record(request: Request) -> "Store":
+    """Return the database for the process that leads, and for every other an empty one in memory. A run
+    that goes on has one already. Raises UserError where it is not there."""
+    from arena.store import MissingDatabase, Store
 
-    return open_store(db, create=True) if leads() else Store.open("sqlite://")
+    if not leads():
+        return Store.open("sqlite://")
+    try:
+        return open_store(request.options["db"], create=not request.resume)
+    except MissingDatabase as error:
+        raise UserError(
+            "the database that holds this run's record is not here: go on from the folder that it was "
+            "begun in, or name it with --db"
+        ) from error

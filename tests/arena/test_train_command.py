@@ -474,6 +474,27 @@ def test_an_interrupted_run_is_neither_chosen_from_nor_judged_until_it_goes_on(
     assert json.loads(again.stdout)["evaluation"]["base"].startswith(said["base"])
 
 
+def test_a_run_goes_on_in_its_own_database_only(run: Result, here: Path) -> None:
+    assert run.exit_code == 0, run.output
+    (here / "own.db").rename(here / "elsewhere.db")
+    again = arena(*RESUME)
+    assert again.exit_code == 2, again.output
+    assert "name it with --db" in again.stderr
+    assert not (here / "own.db").exists()
+
+
+def test_a_run_that_is_done_stays_so_where_its_last_checkpoint_is_damaged(
+    run: Result, here: Path
+) -> None:
+    assert run.exit_code == 0, run.output
+    weights = here / "mine" / "demo" / "checkpoint-2" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    again = arena(*RESUME)
+    assert again.exit_code == 2, again.output
+    assert "checkpoint-2 is not as it was saved" in again.stderr
+    assert recorded() == ("done", None)
+
+
 def test_without_its_base_no_checkpoint_is_chosen_or_judged(
     judged: list[list[str]], run: Result
 ) -> None:
