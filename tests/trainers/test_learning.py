@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 ROOT = Path(__file__).parents[2]
 DESIGN = ROOT / "docs" / "train-demo.yaml"
 TRAIN = ("train", "--size", "tiny", "--buyers", "linear,micro_quantile", "--db", "a.db", "--out", "runs")
@@ -50,7 +51,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, objec
     return {row["agent"].split("-")[0]: row for row in json.loads(said)["checkpoints"]}
 
 
-@pytest.mark.slow
 def test_a_seller_learns_to_bargain(found: dict[str, dict]) -> None:
     """The gain, and the part of it that is better deals, exclude zero on unseen scenarios against unseen
     buyers, and it is no gain that waiting or accepting would give."""
@@ -63,7 +63,6 @@ def test_a_seller_learns_to_bargain(found: dict[str, dict]) -> None:
     assert all(one["low"] > 0 for one in taught["against"])
 
 
-@pytest.mark.slow
 def test_a_seller_learns_nothing_from_rewards_dealt_at_random(found: dict[str, dict]) -> None:
     """The control may lose by its updates; what it must not do is gain."""
     assert found["control"]["gain"]["low"] < 0

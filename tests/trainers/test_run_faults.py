@@ -96,7 +96,7 @@ def test_killed_while_saving_and_resumed(trap: str, whole: Run, tiny_base: Path,
     assert (tmp_path / "run" / "checkpoint-4").is_dir()
     heard: list[str] = []
     watched.run(tmp_path, "run", progress=heard.append)
-    assert "passing over what was left half-written: step 4" in heard
+    assert "deleting what was left half-written: step 4" in heard
     assert "going on from step 2 of 6" in heard
     check_the_same(tmp_path, whole)
 
