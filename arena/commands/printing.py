@@ -18,6 +18,8 @@ PIPE_WIDTH = 160
 """A pipe has no width; a table is better wide than cut."""
 PATIENCE_S = 2.0
 """What takes longer shows how far it is."""
+LINES = 4
+"""Of a stage where there is no terminal, after the one that says that it begins."""
 
 
 def print_json(content: Any, indent: int | None = 2) -> None:
@@ -42,7 +44,13 @@ def progress_bar(what: str, total: int) -> Generator[Callable[..., None]]:
 @contextmanager
 def stages() -> Generator[Callable[[str, int, int], None]]:
     """Give the function that is told of stages, one after the other: what is done, how much of it, and
-    of how much. Each has its bar on stderr, where that is a terminal."""
+    of how much. Each has its bar on stderr; where that is no terminal, a line as it begins and one a
+    quarter."""
+    from rich.console import Console
+
+    if not Console(stderr=True).is_terminal:
+        yield _sparse()
+        return
     with ExitStack() as stack:
         now, shown, tick = "", 0, None
 
@@ -55,6 +63,19 @@ def stages() -> Generator[Callable[[str, int, int], None]]:
             shown = done
 
         yield stage
+
+
+def _sparse() -> Callable[[str, int, int], None]:
+    now, shown = "", 0
+
+    def stage(what: str, done: int, total: int) -> None:
+        nonlocal now, shown
+        part = LINES * done // max(1, total)
+        if what != now or part > shown:
+            now, shown = what, part
+            typer.echo(f"{what}: {done:,} of {total:,}", err=True)
+
+    return stage
 
 
 @contextmanager

@@ -361,6 +361,7 @@ def test_a_run_from_the_command_line(run: Result, here: Path) -> None:
     assert (said["run"], said["step"]) == ("demo", 2)
     assert said["checkpoints"] == ["demo-1", "demo-2"]
     assert "step 2 of 2" in run.stderr
+    assert "training: 0 of 2\n" in run.stderr
     assert "Warning" not in run.stderr
     assert "it/s" not in run.stderr
     assert (here / "mine" / "demo" / "checkpoint-2").is_dir()
