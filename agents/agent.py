@@ -105,6 +105,8 @@ class Usage(NamedTuple):
     output_tokens: int | None = None
     cost_usd: float | None = None
     latency_s: float | None = None
+    cached: bool = False
+    """Whether the answer came from the cache: nobody was asked, and it cost nothing."""
 
 
 @dataclass(slots=True)
@@ -146,15 +148,71 @@ class Agent(Protocol):
         ...
 
 
-class ProviderError(Exception):
-    """A model's provider failed (connection, 408, 429, 5xx, silence): the match is void, not scored.
+class Trouble(StrEnum):
+    """What kind of trouble kept a model's answer away, none of it the model's doing."""
 
-    `permanent` says that trying again is useless until someone mends it: a wrong key, an unknown model.
+    CONNECTION = "connection"
+    """No connection came about, or it broke."""
+    SILENCE = "silence"
+    """Nothing came before the timeout."""
+    RATE_LIMIT = "rate_limit"
+    """429: too many requests or tokens."""
+    SERVER = "server"
+    """408, 5xx, 529: the provider failed."""
+    MALFORMED = "malformed"
+    """What came is no completion."""
+    REJECTED = "rejected"
+    """400, 422: the request was refused for what it holds."""
+    CONTEXT = "context"
+    """The conversation fits no context of the model's, and not for its own words."""
+    AUTHENTICATION = "authentication"
+    """401, 403: the key is missing or wrong."""
+    UNKNOWN_MODEL = "unknown_model"
+    """404, or no provider by this name."""
+    QUOTA = "quota"
+    """402, or a 429 that says that the account has no money left."""
+    WEIGHTS = "weights"
+    """Weights on this machine that cannot be loaded, or a server here that does not come up."""
+
+    @property
+    def permanent(self) -> bool:
+        """Whether asking again is useless until someone mends it: the agent is stopped at once."""
+        return self in _PERMANENT
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may well be answered a little later."""
+        return self in _PASSING
+
+
+_PERMANENT = {Trouble.AUTHENTICATION, Trouble.UNKNOWN_MODEL, Trouble.QUOTA, Trouble.WEIGHTS}
+_PASSING = {Trouble.CONNECTION, Trouble.RATE_LIMIT, Trouble.SERVER, Trouble.MALFORMED}
+
+
+class ProviderError(Exception):
+    """A model's provider failed: the match is void, not scored.
+
+    `retry_after_s` is how long the provider asks to be left alone, where it says so.
     """
 
-    def __init__(self, message: str, *, permanent: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        trouble: Trouble = Trouble.SERVER,
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(message)
-        self.permanent = permanent
+        self.trouble = trouble
+        self.retry_after_s = retry_after_s
+
+
+class StillAnsweringError(Exception):
+    """A model's stream was still running when its time was up: its own doing, and a forfeit."""
+
+
+class GivenUpError(Exception):
+    """The run cannot go on, through nobody's fault, as where its budget is spent: the match is given up,
+    neither scored nor void, and left to be played."""
 
 
 def propose(package: Package, message: str = "", reasoning: str = "") -> Reply:

@@ -1,18 +1,25 @@
 """From an identity to a player: the one place that knows every kind of agent."""
 
 from math import prod
+from typing import TYPE_CHECKING
 
 from agents.agent import Agent
 from agents.spec import AgentSpec, Connection
 from scenarios.domain import Domain
+
+if TYPE_CHECKING:
+    from agents.language_model.gateway import Gateway
 
 
 class UnplayableError(Exception):
     """An agent that cannot be played here and now; the message says why and what to do."""
 
 
-def build(spec: AgentSpec, connection: Connection | None = None) -> Agent:
-    """Return the agent of `spec`, reached over `connection` where it is a language model.
+def build(
+    spec: AgentSpec, connection: Connection | None = None, gateway: "Gateway | None" = None
+) -> Agent:
+    """Return the agent of `spec`, reached over `connection` where it is a language model, through the
+    run's `gateway`.
 
     Raises UnplayableError where this release, or this machine, cannot play it: an unknown strategy or
     version, a plug-in that cannot be loaded or whose source has changed, weights that are not there or
@@ -31,7 +38,7 @@ def build(spec: AgentSpec, connection: Connection | None = None) -> Agent:
             case "model":
                 from agents.language_model import LanguageModelAgent
 
-                return LanguageModelAgent(spec, connection)
+                return LanguageModelAgent(spec, connection, gateway)
             case "local":
                 from agents.local.agent import LocalAgent
 

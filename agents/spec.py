@@ -35,6 +35,8 @@ class AgentSpec(BaseModel):
     """Language model: temperature, top_p, top_k, seed, max_tokens, reasoning_effort, ..."""
     structured: bool | None = None
     """Language model: whether answers are constrained by a JSON schema."""
+    may_drop: tuple[str, ...] = ()
+    """Language model: names of sampling settings that its provider may leave out in silence."""
     target: str | None = None
     """Plug-in: ``module:object``."""
     distribution: str | None = None
@@ -45,7 +47,7 @@ class AgentSpec(BaseModel):
     def content(self) -> dict[str, Any]:
         """Return what is set, as JSON-ready data."""
         content = self.model_dump(mode="json", exclude_none=True)
-        return {key: value for key, value in content.items() if value != {}}
+        return {key: value for key, value in content.items() if value not in ({}, [])}
 
     @cached_property
     def version(self) -> str:
@@ -64,11 +66,25 @@ class Connection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     api_base: str | None = None
+    api_bases: tuple[str, ...] = ()
+    """Further addresses of the same model; each match keeps to one of them while it answers."""
     api_key_env: str | None = None
     """The *name* of the environment variable that holds the key."""
     weights: str | None = None
-    """Local: the folder, or the Hugging Face id, where the weights are found."""
+    """Local: the folder, or the Hugging Face id, where the weights are found. Language model with a
+    `server`: what it serves, a folder, an id, or a GGUF file."""
+    server: Literal["llama.cpp", "vllm"] | None = None
+    """Language model: what serves its weights, started by the arena where a run is told to."""
+    server_args: tuple[str, ...] = ()
+    """Further arguments of the server."""
     timeout_s: float | None = None
+    stream: bool = False
+    """Language model: whether answers are streamed, so that one still running at the timeout is told
+    from silence."""
+    max_concurrent: int | None = None
+    """Requests at once, over all agents that are reached at the same place."""
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
     input_usd_per_million: float | None = None
     output_usd_per_million: float | None = None
 

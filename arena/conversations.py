@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from random import Random
 
-from agents.agent import Agent, Brief
+from agents.agent import Agent, Brief, GivenUpError
 from arena.drivers import alarm
 from arena.schedule import Place
 from arena.workers import Share, StopFlag, Table
@@ -76,12 +76,14 @@ async def converse(
     concurrency: int,
     stop: StopFlag,
     take: Callable[[Share], None],
+    give_up: Callable[[str], None],
     pulse: Callable[[], None],
 ) -> None:
     """Play the places of `queue`, `concurrency` at once, until it is empty or `stop` is set.
 
-    `take` is handed each finished match and may add to the queue. `pulse` is called ten times a
-    second. What is under way at a stop is given up.
+    `take` is handed each finished match and may add to the queue. `give_up` is told why the run
+    cannot go on, where a match says so, and is to set `stop`. `pulse` is called ten times a second. What
+    is under way at a stop is given up.
     """
     under_way = 0
 
@@ -95,6 +97,9 @@ async def converse(
             under_way += 1
             try:
                 take(await table.play_async(place))
+            except GivenUpError as error:
+                give_up(str(error))
+                return
             finally:
                 under_way -= 1
 

@@ -18,7 +18,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 
-from agents.agent import Action, ActionKind, Agent, Negotiator, ProviderError, Reply, Usage, View
+from agents.agent import (
+    Action,
+    ActionKind,
+    Agent,
+    GivenUpError,
+    Negotiator,
+    ProviderError,
+    Reply,
+    StillAnsweringError,
+    Trouble,
+    Usage,
+    View,
+)
 from arena.play import Failure, Game, Outcome
 from arena.protocol import Ending, Fault
 from scenarios.canonical import canonical
@@ -70,10 +82,12 @@ def turn_limit(agent: Agent, turn_timeout: float | None, model_timeout: float) -
 def failure(agent: Agent, error: BaseException) -> Failure:
     """Say whose doing `error`, raised on the agent's turn, was."""
     if isinstance(error, ProviderError):
-        return Failure(Ending.PROVIDER_ERROR, str(error)[:DETAIL_LIMIT])
+        return Failure(Ending.PROVIDER_ERROR, str(error)[:DETAIL_LIMIT], error.trouble)
+    if isinstance(error, StillAnsweringError):
+        return Failure(Ending.FORFEIT_TIMEOUT, str(error)[:DETAIL_LIMIT])
     late = isinstance(error, (Overrun, TimeoutError))
     if agent.spec.is_language_model and late:
-        return Failure(Ending.PROVIDER_ERROR, _detail(error))
+        return Failure(Ending.PROVIDER_ERROR, _detail(error), Trouble.SILENCE)
     if agent.spec.kind != "plugin":
         return Failure(Ending.HARNESS_ERROR, _detail(error))
     return Failure(Ending.FORFEIT_TIMEOUT if late else Ending.FORFEIT_CODE, _detail(error))
@@ -132,10 +146,12 @@ def _checked_usage(usage: object) -> Usage:
     if not isinstance(usage, Usage):
         raise TypeError("usage is an agents.agent.Usage, or None")
     tokens = usage.input_tokens, usage.output_tokens
+    if type(usage.cached) is not bool:
+        raise TypeError("usage says whether it was cached")
     if not all(count is None or (type(count) is int and abs(count) < _MOST) for count in tokens):
         raise ValueError("usage counts tokens in whole numbers")
     if not all(
-        isinstance(amount, int | float | None) and abs(amount or 0) < _MOST for amount in usage[2:]
+        isinstance(amount, int | float | None) and abs(amount or 0) < _MOST for amount in usage[2:4]
     ):
         raise ValueError("usage gives cost and latency as finite numbers")
     return usage
@@ -191,7 +207,8 @@ async def run_async(
     """Play `game` on the running event loop. For agents of every kind; coroutines are awaited.
 
     A plug-in's turn may take `turn_timeout` seconds, a language model's `model_timeout`. Ordinary
-    functions of plug-ins run in a thread of their own, so that a hang stops only their match.
+    functions of plug-ins run in a thread of their own, so that a hang stops only their match. Raises
+    GivenUpError where the run cannot go on.
     """
     minds: dict[Role, Negotiator] = {}
     try:
@@ -223,7 +240,7 @@ async def ask(agent: Agent, minds: dict[Role, Negotiator], view: View, rng: Rand
         else:
             answer = begin_and_reply()
         return checked(await answer if inspect.isawaitable(answer) else answer)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, GivenUpError):
         raise
     except BaseException as error:
         task = asyncio.current_task()

@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agents.agent import UNNAMED, ActionKind, Brief, Event, Reply, Usage, View
+from agents.agent import UNNAMED, ActionKind, Brief, Event, Reply, Trouble, Usage, View
 from arena.answer import parse
 from arena.protocol import ATTEMPTS, LEAST_TURNS, MOST_TURNS, Ending, Fault, Rules, judge, scores
 from scenarios.domain import Domain
@@ -51,6 +51,8 @@ class Failure:
 
     ending: Ending
     detail: str
+    trouble: Trouble | None = None
+    """Of a provider's failure, its kind."""
 
 
 @dataclass(slots=True)
@@ -64,6 +66,7 @@ class Outcome:
     buyer_score: float | None
     turns: list[Turn]
     detail: str = ""
+    trouble: Trouble | None = None
     receipts: dict[Role, Mapping[str, Any]] = field(default_factory=dict)
 
 
@@ -101,10 +104,12 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
     standing: Package | None = None
     standing_by: Role | None = None
 
-    def finish(ending: Ending, at_fault: Role | None = None, detail: str = "") -> Outcome:
+    def finish(
+        ending: Ending, at_fault: Role | None = None, detail: str = "", trouble: Trouble | None = None
+    ) -> Outcome:
         deal = standing if ending is Ending.AGREEMENT else None
         seller, buyer = (None, None) if ending.void else scores(scenario, ending, deal, at_fault)
-        return Outcome(ending, at_fault, deal, seller, buyer, turns, detail, receipts)
+        return Outcome(ending, at_fault, deal, seller, buyer, turns, detail, trouble, receipts)
 
     for number in range(2 * rules.limit(scenario)):
         role = opener if number % 2 == 0 else opener.other
@@ -112,7 +117,7 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
         turn, failure = yield from _turn(role, view, receipts)
         turns.append(turn)
         if failure is not None:
-            return finish(failure.ending, role, failure.detail)
+            return finish(failure.ending, role, failure.detail, failure.trouble)
         if turn.kind is ActionKind.ACCEPT:
             return finish(Ending.AGREEMENT)
         if turn.kind is ActionKind.WALK_AWAY:

@@ -65,7 +65,7 @@ class Spent(NamedTuple):
 
 class Played(NamedTuple):
     """One row of the tables `matches` and `voids`, in the order of their columns, with what is measured
-    on a match beside it."""
+    on a match and what made it void beside it."""
 
     key: str
     seller_version: str
@@ -106,10 +106,12 @@ class Played(NamedTuple):
     """One row of `arena.measures.DTYPE`."""
     words: str | None
     """The first words of each message; see `arena.measures.words`."""
+    trouble: str | None
+    """Of a void attempt, the kind of the provider's trouble: an `agents.agent.Trouble`."""
 
     def columns(self) -> dict[str, Any]:
-        """Return what stands in `matches` and `voids`, by column: all but the measures."""
-        return dict(zip(self._fields[:-2], self, strict=False))
+        """Return what stands both in `matches` and in `voids`, by column."""
+        return dict(zip(self._fields[:-3], self, strict=False))
 
     def measured(self) -> dict[str, Any]:
         """Return the row of the table `measures`, by column."""
@@ -153,6 +155,7 @@ def played(
         _receipts(outcome),
         encode(outcome.turns),
         *yardstick.measure(outcome),
+        outcome.trouble,
     )
 
 
@@ -165,8 +168,9 @@ def spent(turns: Sequence[Turn], role: Role) -> Spent:
     faults = sum(attempt.fault is not None for attempt in attempts)
     if not usages:
         return _NOTHING._replace(faults=faults)
+    columns = zip(*(usage[:4] for usage in usages), strict=True)
     tokens_in, tokens_out, cost, latency = (
-        None if None in column else sum(column) for column in zip(*usages, strict=True)
+        None if None in column else sum(column) for column in columns
     )
     return Spent(tokens_in, tokens_out, cost, latency, faults)
 

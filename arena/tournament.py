@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from agents.agent import Trouble
 from agents.build import UnplayableError
+from agents.language_model.gateway import Gateway
 from arena.conversations import converse, in_blocks, waits, weights_needed
 from arena.deviations import Frozen, freeze
 from arena.errors import UserError
@@ -137,7 +139,7 @@ class Tournament:
         self.quick, self.waiting = len(quick), len(self._waits)
         self._stop = Stop()
         self._failures: Counter[str] = Counter()
-        self._table = Table(self._setup())
+        self._table = Table(self._setup(), Gateway())
 
     @property
     def workers(self) -> int:
@@ -204,9 +206,15 @@ class Tournament:
                     self.concurrency,
                     self._stop,
                     lambda s: self._take(s, ledger),
+                    self._give_up,
                     pulse,
                 )
             )
+
+    def _give_up(self, why: str) -> None:
+        """End the run where it cannot go on; what is under way is left to be played."""
+        self.summary.trouble = self.summary.trouble or why
+        self._stop.set()
 
     def _shares(self) -> Iterator[list[Share]]:
         """Play the batches; a void place that may be tried again comes back at their end.
@@ -306,7 +314,7 @@ class Tournament:
                 self._queue.append(place)
             else:
                 self._batches.append((place,))
-            self._count_failure(at_fault, row.detail)
+            self._count_failure(at_fault, row)
 
     def _count_played(self, row: Played) -> None:
         self.summary.played += 1
@@ -314,11 +322,13 @@ class Tournament:
             version = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
             self.summary.forfeits[version, row.ending] += 1
 
-    def _count_failure(self, version: str, detail: str) -> None:
-        """After too many failures in a row, take the agent's matches out of this run's queue."""
+    def _count_failure(self, version: str, row: Played) -> None:
+        """Take the agent's matches out of this run's queue: at once where trying again is useless, else
+        after too many failures in a row."""
         self._failures[version] += 1
-        if self._failures[version] == PAUSE_AFTER and version not in self.summary.paused:
-            self.summary.paused[version] = detail
+        permanent = row.trouble is not None and Trouble(row.trouble).permanent
+        if permanent or self._failures[version] >= PAUSE_AFTER:
+            self.summary.paused.setdefault(version, row.detail)
         if version in self.summary.paused:
             kept = [p for p in self._queue if version not in (p.seller_version, p.buyer_version)]
             self._queue.clear()

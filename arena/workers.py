@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing import connection, get_context
 from multiprocessing.process import BaseProcess
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from agents.agent import Agent, Brief
 from agents.build import build
+from agents.occasion import OCCASION, Occasion
 from agents.spec import AgentSpec, Connection
 from arena.design import Design
 from arena.drivers import MODEL_TIMEOUT_S, run, run_async
@@ -32,6 +33,9 @@ from arena.schedule import MatchKey, Place
 from scenarios.domain import Domain
 from scenarios.draw import draw
 from scenarios.scenario import Role, Scenario, Split
+
+if TYPE_CHECKING:
+    from agents.language_model.gateway import Gateway
 
 SHARE_S = 0.5
 """A worker hands over what it has played at least this often, so that it can be committed."""
@@ -98,8 +102,9 @@ class Stop:
 class Table:
     """Where matches are played: agents and scenarios, made once for a process."""
 
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+    def __init__(self, setup: Setup, gateway: "Gateway | None" = None) -> None:
+        """`gateway`: how language models are reached, which all of a run share."""
+        self._setup, self._gateway = setup, gateway
         self._agents: dict[str, Agent] = {}
         self._scenario = lru_cache(CACHED_SCENARIOS)(self._draw)
         self.worker = str(os.getpid())
@@ -108,7 +113,7 @@ class Table:
     def agent(self, version: str) -> Agent:
         """Return the agent with this version. Raises agents.build.UnplayableError."""
         if version not in self._agents:
-            self._agents[version] = build(*self._setup.agents[version])
+            self._agents[version] = build(*self._setup.agents[version], self._gateway)
         return self._agents[version]
 
     def scenario(self, place: Place) -> Scenario:
@@ -148,10 +153,12 @@ class Table:
         return Share(self._drawn(place), [(place, row)], ())
 
     async def play_async(self, place: Place) -> Share:
-        """Play one match on the running event loop."""
+        """Play one match on the running event loop, in a task of its own. Raises GivenUpError where the
+        run cannot go on."""
         key, game, agents, yardstick = self._seated(place)
         started_at, begun = utc_now(), time.perf_counter()
         limits = self._setup.plugin_timeout, self._setup.model_timeout
+        OCCASION.set(Occasion(key.text, key.cell.replicate, limits[1]))
         outcome = await run_async(game, agents, key.rngs(), *limits)
         seconds = time.perf_counter() - begun
         limit = limits[0] if self._has_plugin(place) else limits[1]

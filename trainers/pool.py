@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from agents.build import UnplayableError, build, refusal
-from agents.language_model.provider import library
+from agents.language_model.library import library
 from agents.scripted import PANEL_BUYERS, STRATEGIES, spec_of
 from arena.design import Design
 from arena.errors import UserError

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from agents.language_model.prices import price_of
 from agents.language_model.prompt import system_prompt
-from agents.language_model.provider import price_of
 from agents.spec import AgentSpec, Connection
 from arena.play import briefs
 from arena.protocol import MOST_TURNS

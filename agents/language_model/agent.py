@@ -1,14 +1,16 @@
 """A language model as an agent, reached through LiteLLM."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from random import Random
 from typing import Any
 
 from agents.agent import Brief, Reply, View
+from agents.language_model.gateway import Gateway
+from agents.language_model.library import api_key
 from agents.language_model.prompt import PROMPT_VERSION, Conversation, prompt_hash, templates, versions
-from agents.language_model.provider import api_key, complete
+from agents.language_model.request import Request
 from agents.language_model.schema import response_format
 from agents.spec import AgentSpec, Connection
 from scenarios.canonical import digest
@@ -32,6 +34,7 @@ def model_spec(
     structured: bool = False,
     revision: str | None = None,
     prompt_version: str | None = None,
+    may_drop: Sequence[str] = (),
 ) -> AgentSpec:
     """Return the identity of a language model that plays with a prompt (None: the newest full one).
 
@@ -53,6 +56,7 @@ def model_spec(
         prompt_version=prompt,
         sampling={"max_tokens": MAX_TOKENS, **given},
         structured=structured or None,
+        may_drop=tuple(sorted(may_drop)),
     )
 
 
@@ -69,7 +73,12 @@ class LanguageModelAgent:
     deterministic = False
     """Always: even at temperature 0 providers do not promise equal answers."""
 
-    def __init__(self, spec: AgentSpec, connection: Connection | None = None) -> None:
+    def __init__(
+        self,
+        spec: AgentSpec,
+        connection: Connection | None = None,
+        gateway: Gateway | None = None,
+    ) -> None:
         """Raise ValueError for a spec that this release cannot play, or a key that is not there."""
         if spec.kind != "model" or not spec.model:
             raise ValueError("a language-model agent needs a spec of kind 'model' with a model name")
@@ -80,34 +89,37 @@ class LanguageModelAgent:
             )
         self.spec = spec
         self.connection = connection or Connection()
+        self._gateway = gateway or Gateway()
         named = self.connection.api_key_env
-        if named and not api_key(self.connection):
+        if named and not api_key(self.connection, None):
             raise ValueError(f"{spec.model} needs its key: set the environment variable {named}")
 
     def begin(self, role: Role, brief: Brief, rng: Random) -> "ModelNegotiator":
         """Return the negotiator of one match; its randomness is the provider's, not `rng`."""
-        return ModelNegotiator(self.spec, self.connection, brief)
+        return ModelNegotiator(self.spec, self.connection, brief, self._gateway)
 
 
 class ModelNegotiator:
     """One side of one match, played by a model that sees the whole conversation every turn."""
 
-    def __init__(self, spec: AgentSpec, connection: Connection, brief: Brief) -> None:
-        self._spec, self._connection = spec, connection
+    def __init__(self, spec: AgentSpec, connection: Connection, brief: Brief, gateway: Gateway) -> None:
+        self._spec, self._connection, self._gateway = spec, connection, gateway
         self._conversation = Conversation(brief, spec.prompt_version or PROMPT_VERSION)
-        self._format = response_format_of(spec, brief)
+        self._schema = response_format_of(spec, brief)
 
     async def reply(self, view: View) -> Reply:
-        """Ask the model. Raises ProviderError where its provider gives no answer."""
+        """Ask the model. Raises as :meth:`agents.language_model.gateway.Gateway.complete` does."""
         messages = self._conversation.ask(view)
-        answer = await complete(self._spec, self._connection, messages, self._format)
+        answer, request = await self._gateway.complete(
+            self._spec, self._connection, messages, self._schema
+        )
         self._conversation.answered(answer.text)
         return Reply(
             text=answer.text,
             reasoning=answer.reasoning,
             fault=answer.fault,
             usage=answer.usage,
-            receipt={**self._receipt, "served_model": answer.model},
+            receipt={**self._receipt, **self._format(request), "served_model": answer.model},
         )
 
     @cached_property
@@ -115,8 +127,20 @@ class ModelNegotiator:
         prompt = self._spec.prompt_version or PROMPT_VERSION
         return {
             "model": self._spec.model,
-            "sampling": dict(self._spec.sampling),
-            "schema": digest(self._format, 12) if self._format else None,
+            "sampling": {
+                key: value
+                for key, value in self._spec.sampling.items()
+                if key not in self._spec.may_drop
+            },
             "prompt": f"{prompt}-{prompt_hash(prompt)}",
             "litellm": version("litellm"),
         }
+
+    def _format(self, request: Request) -> dict[str, Any]:
+        """Return what was sent of a schema, and whether the provider refused the one asked for."""
+        if self._schema is None:
+            return {"schema": None}
+        if request.format == self._schema:
+            return {"schema": digest(self._schema, 12)}
+        kind = (request.format or {}).get("type", "text")
+        return {"schema": None, "schema_refused": True, "format": kind}

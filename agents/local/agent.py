@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from random import Random
 from typing import Any
 
-from agents.agent import Brief, ProviderError, Reply, View
+from agents.agent import Brief, ProviderError, Reply, Trouble, View
 from agents.language_model.prompt import PROMPT_VERSION, prompt_hash, templates
 from agents.local.dialogue import Dialogue, overrun
 from agents.local.engine import engines
@@ -107,7 +107,7 @@ class LocalAgent:
         try:
             return reading(self.weights)
         except ValueError as error:
-            raise ProviderError(f"{self.weights.folder}: {error}", permanent=True) from error
+            raise ProviderError(f"{self.weights.folder}: {error}", Trouble.WEIGHTS) from error
 
     @cached_property
     def receipt(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeVar
 
-from agents.agent import ProviderError
+from agents.agent import ProviderError, Trouble
 from agents.local.dialogue import Ids
 from agents.local.request import Backend, Request
 from agents.local.weights import Weights, WeightsError, check
@@ -147,7 +147,7 @@ class Engines:
             failed = error
             if isinstance(error, CANNOT_LOAD):
                 words = f"{weights.folder} cannot be loaded: {_words(error)}"
-                failed = ProviderError(words, permanent=True)
+                failed = ProviderError(words, Trouble.WEIGHTS)
             _fail([queue.popleft() for _ in range(len(queue))], failed)
 
     async def _call(self, backend: Backend, batch: Sequence[_Waiting]) -> None:

@@ -95,7 +95,7 @@ def _key(registered: "Registration") -> dict[str, Any] | None:
         return {"variable": variable, "set": bool(os.environ.get(variable))}
     if connection.api_base is not None:
         return None
-    from agents.language_model.provider import library
+    from agents.language_model.library import library
 
     missing = library().validate_environment(spec.model).get("missing_keys") or []
     return {"variable": missing[0], "set": False} if missing else None

@@ -164,6 +164,47 @@ class VoidRow(_PlayedColumns, table=True):
 
     key: str = Field(primary_key=True, max_length=32)
     attempt: int = Field(primary_key=True)
+    trouble: str | None = Field(default=None, max_length=16)
+    """The kind of the provider's trouble, an `agents.agent.Trouble`; null where it was our own bug, and
+    in attempts that older releases kept."""
+
+
+class CallRow(SQLModel, table=True):
+    """A call to a model's provider: entered before it is made, settled after it."""
+
+    __tablename__ = "calls"
+
+    id: int | None = Field(default=None, primary_key=True)
+    design_hash: str = Field(
+        sa_column=Column(String(12), ForeignKey("designs.hash"), nullable=False, index=True)
+    )
+    agent_version: str = Field(sa_column=_version(12, "agents.version"))
+    match_key: str | None = Field(default=None, max_length=32)
+    """Of a match that may never have been finished."""
+    number: int
+    """1 for the first try of a request, 2 for the second."""
+    at: str = Field(max_length=32)
+    came: str | None = Field(default=None, max_length=8)
+    """An `agents.language_model.book.Came`; null while it is under way, and for ever where the process
+    was killed then."""
+    trouble: str | None = Field(default=None, max_length=16)
+    most_usd: float | None = None
+    """The most that it could cost; null where the price is not known."""
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    latency_s: float | None = None
+
+
+class AnswerRow(SQLModel, table=True):
+    """An answer of a model under the identity of the request that it answers: the cache."""
+
+    __tablename__ = "answers"
+
+    key: str = Field(primary_key=True, max_length=32)
+    content: bytes = Field(sa_column=_bytes())
+    """zlib over the JSON of an `agents.language_model.request.Completion`."""
+    at: str = Field(max_length=32)
 
 
 class MeasuresRow(SQLModel, table=True):
@@ -248,6 +289,8 @@ DOMAINS = _table(DomainRow)
 SCENARIOS = _table(ScenarioRow)
 MATCHES = _table(MatchRow)
 VOIDS = _table(VoidRow)
+CALLS = _table(CallRow)
+ANSWERS = _table(AnswerRow)
 MEASURES = _table(MeasuresRow)
 DEVIATIONS = _table(DeviationRow)
 AUDITS = _table(AuditRow)

@@ -182,7 +182,8 @@ class Store(Logs, TrainingLog):
         with self._writing() as connection:
             query = sa.select(sa.func.max(VOIDS.c.attempt)).where(VOIDS.c.key == row.key)
             attempt = int(connection.execute(query).scalar() or 0) + 1
-            connection.execute(sa.insert(VOIDS).values(row.columns() | {"attempt": attempt}))
+            more = {"attempt": attempt, "trouble": row.trouble}
+            connection.execute(sa.insert(VOIDS).values(more | row.columns()))
         return attempt
 
     def withdraw_match(self, key: str, reason: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agents.language_model import provider
+from agents.language_model import gateway
 from tests.agents.language_model.scripted_api import Api, scripted_api
 from tests.served import smollm2
 
@@ -14,6 +14,6 @@ __all__ = ["smollm2"]
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """A scripted provider, with waits between tries too short to notice."""
-    monkeypatch.setattr(provider, "PAUSES_S", (0.01, 0.01))
+    monkeypatch.setattr(gateway, "_backoff", lambda state: 0.01)
     with scripted_api() as running:
         yield running

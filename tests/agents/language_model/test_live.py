@@ -6,7 +6,7 @@ import pytest
 
 from agents.language_model.agent import model_spec, response_format_of
 from agents.language_model.prompt import first_messages
-from agents.language_model.provider import complete
+from agents.language_model.gateway import Gateway
 from agents.spec import Connection
 from arena.answer import Answer, parse
 from arena.play import briefs
@@ -24,9 +24,10 @@ def test_a_constrained_answer_of_a_real_model_parses(smollm2: str) -> None:
     connection = Connection(api_base=smollm2)
     for seed in range(3):
         spec = model_spec(MODEL, {"temperature": 0.7, "seed": seed, "max_tokens": 240}, structured=True)
-        answer = asyncio.run(
-            complete(spec, connection, first_messages(brief), response_format_of(spec, brief))
+        asked = Gateway().complete(
+            spec, connection, first_messages(brief), response_format_of(spec, brief)
         )
+        answer = asyncio.run(asked).completion
         assert answer.usage.input_tokens is not None
         assert 400 < answer.usage.input_tokens < 800
         assert answer.usage.output_tokens is not None

@@ -10,7 +10,9 @@ import pytest
 
 from agents.agent import ProviderError
 from agents.language_model import model_spec
-from agents.language_model.provider import Completion, complete, library
+from agents.language_model.gateway import Gateway
+from agents.language_model.library import library
+from agents.language_model.request import Completion
 from agents.spec import Connection
 from tests.agents.language_model.scripted_api import Answer, Api, chat, error
 
@@ -21,7 +23,9 @@ KEY = "sk-Very_Secret-0123456789"
 def ask(api: Api, *, model: str = MODEL, given: Any = None, **connection: Any) -> Completion:
     reached = Connection(**({"api_base": api.address} | connection))
     messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
-    return asyncio.run(complete(model_spec(model, **(given or {})), reached, messages))
+    return asyncio.run(
+        Gateway().complete(model_spec(model, **(given or {})), reached, messages)
+    ).completion
 
 
 def test_a_plain_answer_with_usage(api: Api) -> None:
@@ -98,7 +102,7 @@ def test_what_the_provider_did_is_not_scored(
     with pytest.raises(ProviderError, match=r"^hosted_vllm/some-model: ") as raised:
         ask(api)
     assert says in str(raised.value)
-    assert raised.value.permanent is permanent
+    assert raised.value.trouble.permanent is permanent
     assert tries is None or len(api.requests) == tries
 
 
@@ -137,20 +141,20 @@ def test_nobody_listening(api: Api) -> None:
         address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     with pytest.raises(ProviderError, match=f"cannot reach {address}; check that it is up: ") as raised:
         ask(api, api_base=address)
-    assert not raised.value.permanent
+    assert not raised.value.trouble.permanent
 
 
 def test_an_unknown_provider_prefix_is_a_permanent_error() -> None:
     spec = model_spec("nosuchprovider/model")
     with pytest.raises(ProviderError, match="no provider by this name; check --model") as raised:
-        asyncio.run(complete(spec, Connection(), [{"role": "user", "content": "u"}]))
-    assert raised.value.permanent
+        asyncio.run(Gateway().complete(spec, Connection(), [{"role": "user", "content": "u"}]))
+    assert raised.value.trouble.permanent
 
 
 def test_a_setting_that_a_provider_lacks_is_said_not_dropped(api: Api) -> None:
     with pytest.raises(ProviderError, match="reasoning_effort") as raised:
         ask(api, model="llamafile/m", given={"sampling": {"reasoning_effort": "low"}})
-    assert raised.value.permanent
+    assert raised.value.trouble.permanent
     assert not api.requests
 
 

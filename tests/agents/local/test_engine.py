@@ -209,7 +209,7 @@ def test_overwritten_weights_fail_their_own_matches_only(weights: list[Weights])
     assert results[1::2] == [None] * 3
     for error in results[::2]:
         assert isinstance(error, ProviderError)
-        assert error.permanent
+        assert error.trouble.permanent
         assert "now holds other weights" in str(error)
 
 
@@ -219,7 +219,7 @@ def test_what_cannot_be_loaded_is_void_and_named_with_its_kind(
 ) -> None:
     with pytest.raises(ProviderError) as raised:
         asyncio.run(match(Engines(failing(error)), weights[0], 0, 1))
-    assert raised.value.permanent
+    assert raised.value.trouble.permanent
     words = f"{weights[0].folder} cannot be loaded: {type(error).__name__}: {error}"
     assert str(raised.value) == words
 

@@ -60,7 +60,7 @@ def test_matches_whose_server_does_not_come_up_are_void() -> None:
         ProviderError, match="cannot be loaded: RuntimeError: the vLLM server ended"
     ) as raised:
         asyncio.run(Engines(lambda weights: Served(weights, 2)).answer(untaught("E-series"), request))
-    assert raised.value.permanent
+    assert raised.value.trouble.permanent
 
 
 @pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed")

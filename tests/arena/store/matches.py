@@ -85,6 +85,7 @@ def row(plan_of: Design, place: Place, scenario: Scenario, **changes: object) ->
         transcript=encode([]),
         measures=Yardstick(scenario).row([], None),
         words=None,
+        trouble=None,
     )
     return made._replace(**changes)
 

@@ -19,7 +19,7 @@ from scenarios.scenario import Role
 from tests.arena.running import rows
 from tests.arena.store.matches import design, freeze, row
 
-TABLES_OF_0002 = ("training_steps", "training_runs", "audits", "deviations", "measures")
+TABLES_SINCE = ("answers", "calls", "training_steps", "training_runs", "audits", "deviations", "measures")
 
 
 def play_some(store: Store) -> dict[str, tuple[bytes, str | None]]:
@@ -43,11 +43,12 @@ def play_some(store: Store) -> dict[str, tuple[bytes, str | None]]:
 
 
 def make_older(database: Path) -> None:
-    """Take away what revision 0002 brought."""
+    """Take away what revisions from 0002 on brought."""
     with closing(sqlite3.connect(database)) as connection:
-        for table in TABLES_OF_0002:
+        for table in TABLES_SINCE:
             connection.execute(f"DROP TABLE {table}")
         connection.execute("ALTER TABLE state DROP COLUMN measures_version")
+        connection.execute("ALTER TABLE voids DROP COLUMN trouble")
         connection.execute("UPDATE alembic_version SET version_num = '0001'")
         connection.commit()
 

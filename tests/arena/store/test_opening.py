@@ -18,12 +18,13 @@ from arena.store import Store, StoreError, migrate
 from tests.arena.running import rows
 from tests.arena.store.matches import design, fill
 
-NEXT = '''"""A later release."""
+NOW = migrate.REVISIONS[-1]
+NEXT = f'''"""A later release."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision = "0004", "0003"
+revision, down_revision = "9999", "{NOW}"
 
 
 def upgrade():
@@ -39,9 +40,9 @@ def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def release() -> None:
         scripts = tmp_path / "migrations"
         shutil.copytree(migrate.SCRIPTS, scripts)
-        (scripts / "versions" / "0004_mood.py").write_text(NEXT)
+        (scripts / "versions" / "9999_mood.py").write_text(NEXT)
         monkeypatch.setattr(migrate, "SCRIPTS", scripts)
-        monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0004"))
+        monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "9999"))
 
     return release
 
@@ -73,9 +74,9 @@ def test_an_older_database_is_migrated_after_a_backup(tmp_path: Path, later) -> 
     later()
     with Store.open(str(database)) as store:
         assert store.backup is not None
-        assert revision(store.backup) == "0003"
+        assert revision(store.backup) == NOW
         assert rows(store.backup) == before
-    assert revision(database) == "0004"
+    assert revision(database) == "9999"
     after = rows(database)
     assert {row.pop("mood") for row in after.values()} == {"calm"}
     assert after == before
@@ -92,7 +93,10 @@ def test_runs_of_before_reasons_were_kept_have_none(tmp_path: Path) -> None:
         store.end_training_run("old", "stopped")
         before = store.training_runs()
     with closing(sqlite3.connect(database)) as connection:
-        connection.execute("ALTER TABLE training_runs DROP COLUMN why")
+        connection.executescript(
+            "ALTER TABLE training_runs DROP COLUMN why; ALTER TABLE voids DROP COLUMN trouble;"
+            "DROP TABLE calls; DROP TABLE answers;"
+        )
         connection.execute("UPDATE alembic_version SET version_num = '0002'")
         connection.commit()
     with Store.open(str(database)) as store:
@@ -103,7 +107,7 @@ def test_runs_of_before_reasons_were_kept_have_none(tmp_path: Path) -> None:
         assert store.training_steps("old") == [(1, {"reward": 0.5})]
         store.end_training_run("old", "stopped", "it had collapsed")
         assert [run.why for run in store.training_runs()] == ["it had collapsed"]
-    assert revision(database) == "0003"
+    assert revision(database) == NOW
 
 
 def test_the_backup_holds_what_is_still_in_the_write_ahead_log(tmp_path: Path, later) -> None:
@@ -123,11 +127,11 @@ def test_a_failed_migration_leaves_the_database_as_it_was(tmp_path: Path, later)
         fill(store, design())
     before = rows(database)
     later()
-    script = migrate.SCRIPTS / "versions" / "0004_mood.py"
+    script = migrate.SCRIPTS / "versions" / "9999_mood.py"
     script.write_text(script.read_text() + "    raise RuntimeError('no')\n")
     with pytest.raises(RuntimeError):
         Store.open(str(database))
-    assert revision(database) == "0003"
+    assert revision(database) == NOW
     assert rows(database) == before
 
 

@@ -1,0 +1,83 @@
+"""Where calls to providers are entered: before each, what it may cost, and after it, what came of it.
+
+The arena keeps such a book in its store, with a budget and a cache (`arena/spending.py`); without one,
+nothing is limited or kept.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from agents.agent import Trouble
+from agents.language_model.request import Completion
+
+
+class Came(StrEnum):
+    """What came of a call."""
+
+    ANSWER = "answer"
+    """An answer, whatever it was worth."""
+    NOTHING = "nothing"
+    """No answer, and nothing to pay: it was refused, or nobody was there."""
+    UNKNOWN = "unknown"
+    """No answer, but the provider may have worked on it: it may be billed at up to its reservation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call that is about to be made."""
+
+    agent: str
+    """The agent's version."""
+    match: str | None
+    """The match's key; None outside a tournament."""
+    number: int
+    """1 for the first try of a request, 2 for the second."""
+    most_usd: float | None
+    """The most it can cost; None where the price is not known."""
+
+
+class Book(Protocol):
+    """A record of calls."""
+
+    async def reserve(self, asked: Asked) -> int:
+        """Enter a call before it is made, and return its number for :meth:`settle`.
+
+        Waits where other calls hold what is left of a budget. Raises agents.agent.GivenUpError where
+        the budget does not suffice.
+        """
+        ...
+
+    def settle(
+        self, call: int, came: Came, completion: Completion | None, trouble: Trouble | None
+    ) -> None:
+        """Enter what came of a call: the completion where there is one, else the trouble."""
+        ...
+
+    def known(self, key: str) -> Completion | None:
+        """Return what is cached under a request's key, None where nothing is."""
+        ...
+
+    def keep(self, key: str, completion: Completion) -> None:
+        """Cache a completion, where there is a cache."""
+        ...
+
+
+class NoBook:
+    """Nothing is limited, entered or cached."""
+
+    async def reserve(self, asked: Asked) -> int:
+        """Let every call pass."""
+        return 0
+
+    def settle(
+        self, call: int, came: Came, completion: Completion | None, trouble: Trouble | None
+    ) -> None:
+        """Enter nothing."""
+
+    def known(self, key: str) -> Completion | None:
+        """Know nothing."""
+        return None
+
+    def keep(self, key: str, completion: Completion) -> None:
+        """Keep nothing."""

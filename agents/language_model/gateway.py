@@ -1,0 +1,167 @@
+"""How language models are reached in one run: from a conversation to an answer, come what may.
+
+A request is answered from the cache, or it waits for its place at the endpoint, is entered in the book
+with the most that it may cost, is sent, and is settled. What fails for a passing reason is tried again,
+a bounded number of times and no longer than a bounded time.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+    stop_before_delay,
+    wait_random_exponential,
+)
+
+from agents.agent import ProviderError, Trouble
+from agents.language_model.book import Asked, Book, Came, NoBook
+from agents.language_model.endpoint import Endpoint, place_of
+from agents.language_model.prices import most_tokens, most_usd
+from agents.language_model.provider import SchemaRefusedError, call
+from agents.language_model.request import Completion, Request
+from agents.occasion import OCCASION, Occasion
+from agents.spec import AgentSpec, Connection
+
+TIMEOUT_S = 300.0
+"""How long one call may take, where the connection does not say."""
+TRIES = 6
+"""A request is sent at most this often."""
+PATIENCE_S = 180.0
+"""No further try begins later than this after the first, nor is a longer Retry-After waited for."""
+FIRST_PAUSE_S = 1.0
+"""Between tries: drawn evenly from 0 to this, then to twice as much, and so on up to LONGEST_PAUSE_S."""
+LONGEST_PAUSE_S = 30.0
+PLAIN_JSON = {"type": "json_object"}
+_UNBILLED = {*Trouble} - {Trouble.CONNECTION, Trouble.SILENCE, Trouble.MALFORMED, Trouble.SERVER}
+"""Trouble after which there is nothing to pay: the provider refused before it worked."""
+
+
+class Answered(NamedTuple):
+    """A completion, and the request that it answers."""
+
+    completion: Completion
+    request: Request
+
+
+class Gateway:
+    """The way to all providers. Several event loops may use it one after the other."""
+
+    def __init__(self, book: Book | None = None) -> None:
+        """Without a `book` nothing is limited by a budget, entered, or cached."""
+        self._book = book or NoBook()
+        self._places: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Endpoint]]
+        self._places = WeakKeyDictionary()
+        self._refused: dict[str, int] = {}
+        """How many of the formats below each agent's provider refused, by the agent's version."""
+
+    async def complete(
+        self,
+        spec: AgentSpec,
+        connection: Connection,
+        messages: Sequence[Mapping[str, str]],
+        schema: Mapping[str, Any] | None = None,
+    ) -> Answered:
+        """Return the model's answer to `messages`.
+
+        A provider that refuses `schema` is asked for plain JSON, and if it refuses that, for text.
+        Raises ProviderError, StillAnsweringError, and GivenUpError where a budget is spent.
+        """
+        formats = (None,) if schema is None else (schema, PLAIN_JSON, None)
+        while True:
+            refused = self._refused.get(spec.version, 0)
+            request = Request(spec, messages, formats[refused])
+            try:
+                return Answered(await self._answer(request, connection), request)
+            except SchemaRefusedError:
+                self._refused[spec.version] = max(refused + 1, self._refused.get(spec.version, 0))
+
+    async def _answer(self, request: Request, connection: Connection) -> Completion:
+        occasion = OCCASION.get() or Occasion(match="", replicate=0)
+        key = request.key(occasion.replicate)
+        if (known := self._book.known(key)) is not None:
+            return known
+        until = None if occasion.limit_s is None else time.monotonic() + occasion.limit_s
+        async for attempt in AsyncRetrying(
+            retry=retry_if_exception(_passing),
+            stop=stop_after_attempt(TRIES) | stop_before_delay(PATIENCE_S),
+            wait=_pause,
+            reraise=True,
+        ):
+            with attempt:
+                number = attempt.retry_state.attempt_number
+                completion = await self._once(request, connection, occasion, number, until)
+        self._book.keep(key, completion)
+        return completion
+
+    async def _once(
+        self,
+        request: Request,
+        connection: Connection,
+        occasion: Occasion,
+        number: int,
+        until: float | None,
+    ) -> Completion:
+        """Make one call in its turn, and enter it."""
+        spec = request.spec
+        address = _address(connection, occasion, number)
+        endpoint = self._endpoint(spec, connection, address)
+        async with endpoint.slot(most_tokens(request.messages) // 4 + request.most_given):
+            timeout_s = connection.timeout_s or TIMEOUT_S
+            if until is not None:
+                timeout_s = max(0.001, min(timeout_s, until - time.monotonic()))
+            most = most_usd(spec, connection, request.messages, request.most_given)
+            asked = Asked(spec.version, occasion.match or None, number, most)
+            entry = await self._book.reserve(asked)
+            try:
+                completion = await call(request, connection, address, timeout_s)
+            except SchemaRefusedError:
+                self._book.settle(entry, Came.NOTHING, None, Trouble.REJECTED)
+                raise
+            except ProviderError as error:
+                came = Came.NOTHING if error.trouble in _UNBILLED else Came.UNKNOWN
+                self._book.settle(entry, came, None, error.trouble)
+                if error.trouble is Trouble.RATE_LIMIT:
+                    endpoint.refused(min(error.retry_after_s or FIRST_PAUSE_S, PATIENCE_S))
+                raise
+            except BaseException:  # a stream without end, or the end of the run
+                self._book.settle(entry, Came.UNKNOWN, None, None)
+                raise
+            self._book.settle(entry, Came.ANSWER, completion, None)
+            endpoint.answered()
+            return completion
+
+    def _endpoint(self, spec: AgentSpec, connection: Connection, address: str | None) -> Endpoint:
+        places = self._places.setdefault(asyncio.get_running_loop(), {})
+        endpoint = places.setdefault(place_of(spec, connection, address), Endpoint())
+        endpoint.limit(connection)
+        return endpoint
+
+
+def _address(connection: Connection, occasion: Occasion, number: int) -> str | None:
+    """Return where a try goes: each match has an address of its own, whose cache knows the conversation,
+    and goes on to the next where a try failed."""
+    if connection.api_base is None:
+        return None
+    addresses = (connection.api_base, *connection.api_bases)
+    return addresses[(int(occasion.match or "0", 16) + number - 1) % len(addresses)]
+
+
+def _passing(error: BaseException) -> bool:
+    return isinstance(error, ProviderError) and error.trouble.passing
+
+
+_backoff = wait_random_exponential(FIRST_PAUSE_S, LONGEST_PAUSE_S)
+
+
+def _pause(state: RetryCallState) -> float:
+    """Return the seconds before the next try: what the provider asks for, or a growing random pause."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    asked = error.retry_after_s if isinstance(error, ProviderError) else None
+    return _backoff(state) if asked is None else asked

@@ -1,0 +1,38 @@
+"""LiteLLM, which is slow to import, and the keys that it is given. Only the first call imports it."""
+
+import logging
+import os
+from functools import cache
+from typing import Any
+
+from agents.spec import Connection
+
+NO_KEY = "no-key"
+"""Sent to an `api_base` for which no key is named: local servers take anything."""
+
+
+@cache
+def library() -> Any:
+    """Import LiteLLM: offline price map, no `.env` file read, no logs, no telemetry."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    # LiteLLM takes a stream that repeats itself for a failure of the server: it is the model's doing.
+    os.environ["REPEATED_STREAMING_CHUNK_LIMIT"] = str(10**9)
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    import litellm
+
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    litellm.turn_off_message_logging = True
+    return litellm
+
+
+def api_key(connection: Connection, address: str | None) -> str | None:
+    """Return the key to send, read now; None leaves it to LiteLLM's own environment variables.
+
+    An `address` with no key named gets a dummy, so that no key meant for another provider is sent.
+    """
+    if connection.api_key_env is not None:
+        return os.environ.get(connection.api_key_env) or None
+    return NO_KEY if address is not None else None
