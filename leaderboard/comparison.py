@@ -32,6 +32,8 @@ def held_out_sentence(found: Comparison) -> str | None:
 def _said(found: Comparison, panel: ContrastPanel) -> str:
     estimate = panel.estimate
     cells = f"on {panel.cells:,} of {panel.cells + panel.dropped:,} cells"
+    if not panel.cells:
+        return f"No score for {found.label}: {panel.why}"
     if estimate.value is None:
         return f"No score for {found.label}: not every opponent and domain has a cell that all completed"
     if panel.p is None:

@@ -155,7 +155,4 @@ def _family_row(panel: "ContrastPanel") -> list[str]:
     interval = wording.signed_interval(panel.interval) + wording.mark(panel.estimate)
     holm = wording.p_value(panel.adjusted_p, "")
     mde = wording.effect(panel.mde)
-    status = "confirmatory" if panel.confirmatory else f"exploratory: {panel.why}"
-    if panel.estimate.problem:
-        status += f"; no interval: {panel.estimate.problem}"
-    return [difference, interval, p, count, holm, mde, status]
+    return [difference, interval, p, count, holm, mde, panel.status]

@@ -64,13 +64,12 @@ def _gain(panel: "ContrastPanel") -> list[str]:
     from leaderboard import wording
 
     estimate = panel.estimate
-    status = "confirmatory" if panel.confirmatory else f"exploratory: {panel.why}"
     return [
         wording.signed(estimate.value),
         wording.signed_interval(panel.interval) + wording.mark(estimate),
         wording.p_value(panel.adjusted_p, ""),
         wording.n_per_g(estimate.cells, estimate.clusters),
-        status,
+        panel.status,
     ]
 
 

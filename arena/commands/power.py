@@ -118,7 +118,7 @@ def _row(one: "Comparison", design: str, effect: float | None, power: float) -> 
     return {
         "contrast": one.label,
         "design": design,
-        "declared": one.adjusted_p is not None,
+        "declared": one.declared,
         "difference": whole.value,
         "p": one.p,
         "adjusted_p": one.adjusted_p,

@@ -111,7 +111,7 @@ def _contrast_rows(found: Comparison, results: Results) -> Generator[Row]:
         "contrast": found.label,
         "plus": list(found.contrast.plus),
         "minus": list(found.contrast.minus),
-        "declared": found.adjusted_p is not None,
+        "declared": found.declared,
         "holm_m": found.tests,
     }
     whole: dict[str, Any] = head | {"part": "all", "of": "all"}

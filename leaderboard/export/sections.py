@@ -1,5 +1,6 @@
 """The sections of a report, each as HTML. Texts of users and models pass through `markup.text`."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -68,8 +69,8 @@ def _notes(report: "Report", lines: Sequence[tuple[Row, BoardPanel]]) -> list[st
 
 def contrasts(report: "Report") -> Iterator[str]:
     """Yield the declared family and the other gains over base: figure, sentences, figures."""
-    declared = [one for one in report.contrasts if one.adjusted_p is not None]
-    others = [one for one in report.contrasts if one.adjusted_p is None]
+    declared = [one for one in report.contrasts if one.declared]
+    others = [one for one in report.contrasts if not one.declared]
     if declared:
         apart = (
             "; the held-out domains have a family of their own" if report.board.held_out_domains else ""
@@ -99,9 +100,8 @@ def _claims(said: Sequence[tuple[ContrastPanel, str]]) -> str:
     """Return each contrast's sentence, marked where it is detectable, and what it may be taken for."""
     lines = []
     for panel, sentence in said:
-        status = "confirmatory" if panel.confirmatory else "exploratory"
         style = ' class="found"' if panel.detectable else ""
-        lines.append(f'<li{style}>{text(sentence)}. <span class="ba-badge">{status}</span></li>')
+        lines.append(f'<li{style}>{text(sentence)}. <span class="ba-badge">{panel.kind}</span></li>')
     return f'<ul class="claims">{"".join(lines)}</ul>'
 
 
@@ -172,12 +172,14 @@ def guards(report: "Report") -> Iterator[str]:
 
 def verdict_lines(report: "Report") -> Iterator[str]:
     """Yield what came of the contrasts, alarms and guards, a line each, as text."""
-    declared = [one for one in report.contrasts if one.adjusted_p is not None]
+    declared = [one for one in report.contrasts if one.declared]
     found = [one.label for one in declared if one.detectable]
     if declared:
         which = f": {', '.join(found)}" if found else ""
-        reused = sum(not one.confirmatory for one in declared)
+        kinds = Counter(one.kind for one in declared)
+        reused, unplayed = kinds["exploratory"], kinds["not played"]
         but = f" {reused} of the {len(declared)} rest on reused matches: exploratory." if reused else ""
+        but += f" {unplayed} of the {len(declared)} not played." if unplayed else ""
         yield f"Declared contrasts detectable after Holm: {len(found)} of {len(declared)}{which}.{but}"
     verdicts = [(row.agent, report.verdicts[row.player.version]) for row in report.board.rows]
     if any(verdict.split is not None and verdict.split.base for _, verdict in verdicts):

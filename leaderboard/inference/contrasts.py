@@ -2,9 +2,9 @@
 
 Every figure comes from :mod:`leaderboard.inference.statistic` on differences, cell by cell. A contrast
 is confirmatory where the design declared it before play and every match behind it began after the design
-was frozen; everything else is exploratory, and says why. The family that Holm corrects over is the
-declared one, whatever was asked for; the held-out domains have the same contrasts as a family of their
-own.
+was frozen; everything else is exploratory, and says why. One without a cell is neither. The family that
+Holm corrects over is the declared one, whatever was asked for; the held-out domains have the same
+contrasts as a family of their own.
 """
 
 from collections import Counter
@@ -33,6 +33,7 @@ from scenarios.scenario import Role
 
 Interval = tuple[float, float]
 UNDECLARED = "not declared in the design"
+UNPLAYED = "no cell was completed by all of its agents"
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,29 @@ class ContrastPanel:
     dropped: int
     """Planned cells that not all of them completed."""
     p: float | None
+    declared: bool
+    """Whether the design declares it, so that it is in the family."""
     adjusted_p: float | None
-    """Holm's, over the family; None for a contrast that is not in it."""
+    """Holm's, over the family; None for a contrast that is not in it, or has no cell."""
     confirmatory: bool
     why: str
-    """Why it is exploratory; empty where it is confirmatory."""
+    """Why it is exploratory, or UNPLAYED; empty where it is confirmatory."""
     mde: float | None
     """The minimal detectable effect: 80% power, alpha 0.05, before any correction."""
+
+    @property
+    def kind(self) -> str:
+        """What it may be taken for: confirmatory, exploratory, or for nothing, not played."""
+        if not self.cells:
+            return "not played"
+        return "confirmatory" if self.confirmatory else "exploratory"
+
+    @property
+    def status(self) -> str:
+        """Its kind and why, and why there is no interval where there is none."""
+        said = f"{self.kind}: {self.why}" if self.why else self.kind
+        problem = self.estimate.problem if self.cells else None
+        return f"{said}; no interval: {problem}" if problem else said
 
     @property
     def detectable(self) -> bool:
@@ -211,6 +228,7 @@ def _panels(
         whole = estimate(own, weight_B_D)
         t_interval = whole.interval()
         why = UNDECLARED if holm_p is None else _reused(ground.stale(contrast, in_score_D))
+        why = why if whole.cells else UNPLAYED
         found.append(
             ContrastPanel(
                 estimate=whole,
@@ -220,7 +238,8 @@ def _panels(
                 cells=whole.cells,
                 dropped=ground.planned(contrast, in_score_D) - whole.cells,
                 p=whole.p,
-                adjusted_p=holm_p,
+                declared=holm_p is not None,
+                adjusted_p=holm_p if whole.cells else None,
                 confirmatory=not why,
                 why=why,
                 mde=_mde(whole),
@@ -277,7 +296,7 @@ def _comparison(
         components=power.components(cells, ground.weights(open_D)),
         scenarios=design.scenarios,
         replicates=ground.replicates(contrast),
-        tests=1 if pooled.adjusted_p is None else len(ground.family),
+        tests=len(ground.family) if pooled.declared else 1,
     )
 
 

@@ -145,7 +145,7 @@ def _gain(verdict: Verdict, design: str) -> str:
     shown = f"<b>{value}</b>" if signs.gain_detectable(verdict) else value
     hint = f"{found.label}: n = {found.cells:,} cells on {found.estimate.clusters:,} scenarios"
     hint += f", {found.dropped:,} dropped" if found.dropped else ""
-    hint += f"; exploratory: {found.why}" if found.why else ""
+    hint += f"; {found.kind}: {found.why}" if found.why else ""
     small = (wording.signed_interval(found.interval), signs.gain_p(verdict))
     return stacked(shown, *small, hint=hint)
 

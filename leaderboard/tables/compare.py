@@ -33,21 +33,21 @@ class Line(NamedTuple):
 
 
 def claim(found: Comparison, family: int) -> str:
-    """Return the contrast in one sentence, and whether it was declared before play.
+    """Return the contrast in one sentence, and what it may be taken for.
 
     `family` is Holm's m.
     """
+    why = found.why
     if found.confirmatory:
-        status = "confirmatory"
         why = (
             "declared before play, on matches begun after the design was frozen; Holm over a family "
             f"of {family:,}"
         )
-    else:
-        status, why = "exploratory", f"{found.why}: a hint to be tested anew, not a finding"
+    elif found.cells:
+        why += ": a hint to be tested anew, not a finding"
     return (
         f'<div class="ba-claim">{text(comparison.sentence(found))}.</div>'
-        f'<div class="ba-soft"><span class="ba-badge">{status}</span> {text(why)}.</div>'
+        f'<div class="ba-soft"><span class="ba-badge">{found.kind}</span> {text(why)}.</div>'
     )
 
 
@@ -79,7 +79,7 @@ def _interval_name(kind: str, printed: str) -> str:
 
 
 def _adjusted(panel: ContrastPanel) -> str:
-    return "not in the family" if panel.adjusted_p is None else wording.p_value(panel.adjusted_p)
+    return wording.p_value(panel.adjusted_p) if panel.declared else "not in the family"
 
 
 def _fact(label: str, shown: str, style: str = "") -> str:

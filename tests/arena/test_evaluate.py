@@ -318,8 +318,10 @@ def test_what_is_missing_makes_it_exit_with_1(tmp_path: Path) -> None:
     assert whole["checkpoints"][0]["against"] == []
 
 
-@pytest.mark.parametrize("kept", [0, 1, 30])
-def test_what_was_stopped_early_is_shown_as_far_as_it_goes(folder: Path, kept: int) -> None:
+@pytest.mark.parametrize("kept", [0, 1, 30, 300])
+def test_what_was_stopped_early_is_shown_as_far_as_it_goes(
+    folder: Path, kept: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     with Store.open(str(folder / "arena.db")) as store:
         design = store.design().design
         whole = store.results(design)
@@ -327,5 +329,14 @@ def test_what_was_stopped_early_is_shown_as_far_as_it_goes(folder: Path, kept: i
     base, *saved = [player.version for player in design.sellers][:3]
     found = evaluated(few, base, saved, {})
     assert [one.name for one in found] == [f"{RUN}-26", f"{RUN}-52"]
-    json.dumps([one.to_json(design.hash) for one in found], allow_nan=False)
+    said = [one.to_json(design.hash) for one in found]
+    json.dumps(said, allow_nan=False)
     show(found, design, None)
+    text = capsys.readouterr().out
+    panels = [panel for one in found for panel in (one.gain, one.gain.held_out) if panel is not None]
+    unplayed = [panel for panel in panels if not panel.cells]
+    assert text.count("not played: no cell was completed by all of its agents") == len(unplayed)
+    assert text.count("confirmatory") == len(panels) - len(unplayed)
+    assert kept > 0 or unplayed == panels
+    for one in said:
+        assert (one["gain"]["adjusted_p"] is None) == (one["gain"]["cells"] == 0)

@@ -1,6 +1,7 @@
 """Compare, Buyers, Scaling, Guards and openings without a browser: what they show, and that no address
 and no design breaks them."""
 
+import numpy as np
 import pytest
 
 from arena.analysis import Contrast
@@ -14,6 +15,7 @@ from leaderboard.inference.openings import openings
 from leaderboard.inference.splits import splits
 from leaderboard.inference.value import value
 from leaderboard.tables import buyers as buyers_table
+from leaderboard.tables import compare as compare_table
 from leaderboard.tables import guards as guards_table
 from leaderboard.tables import scaling as scaling_table
 from tests.leaderboard import planted
@@ -223,6 +225,16 @@ def test_an_axis_holds_zero_and_every_interval(results, pair):
     assert [row["label"] for row in rows] == list(found.by_domain)
     for row, one in zip(rows, found.by_domain.values(), strict=True):
         assert row["detectable"] == (one.p < 0.05)
+
+
+def test_what_nobody_played_is_no_hint_to_be_tested(results, pair):
+    empty = results.where(np.zeros(len(results.key_M), bool))
+    found = compare(empty, Contrast(plus=pair[:1], minus=pair[1:]))
+    claimed = compare_table.claim(found, 9)
+    assert '<span class="ba-badge">not played</span> no cell was completed by all of' in claimed
+    assert "hint" not in claimed
+    assert "not in the family" not in compare_table.facts(found, "t"), "it is declared"
+    assert "1.000" not in compare_table.facts(found, "t")
 
 
 @pytest.mark.parametrize("kept", [1, 40])

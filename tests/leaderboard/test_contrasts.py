@@ -195,7 +195,7 @@ def test_a_test_that_cannot_be_made_still_counts_in_the_family():
     results = played()
     gone = choose(results, results.seller_M != 3)
     first, second, third = family(gone)
-    assert (third.p, third.adjusted_p) == (None, 1.0)
+    assert (third.p, third.declared, third.tests) == (None, True, 3)
     assert [first.adjusted_p, second.adjusted_p] == holm([first.p, second.p], m=3)
 
 
@@ -275,6 +275,34 @@ def test_hardly_any_match_crashes_nothing(rows):
     assert "No score for a - b" in sentence(found)
     assert len(family(few)) == 3
     assert to_json(found, "0")["difference"] is None
+
+
+@pytest.mark.parametrize("rows", [0, 90], ids=["no match", "no match of b"])
+def test_what_nobody_played_is_not_confirmatory_and_has_no_p(rows):
+    results = played()
+    few = choose(results, (results.seller_M != 1) & (np.arange(len(results.seller_M)) < rows))
+    for found in (pair(few, "a", "b"), pair(few, "b", "d")):
+        for panel in (found, found.held_out):
+            assert (panel.cells, panel.confirmatory, panel.adjusted_p) == (0, False, None)
+            assert panel.status == "not played: no cell was completed by all of its agents"
+        assert sentence(found) == (
+            f"No score for {found.label}: no cell was completed by all of its agents"
+        )
+    said = to_json(pair(few, "a", "b"), "0")
+    for panel in (said, said["held_out"]):
+        assert not panel["confirmatory"]
+        assert panel["why"] == "no cell was completed by all of its agents"
+        figures = ("difference", "low", "high", "t_interval", "bootstrap_interval", "p", "adjusted_p")
+        assert [panel[name] for name in figures] == [None] * 7
+
+
+def test_a_panel_says_what_it_may_be_taken_for():
+    results = played()
+    assert pair(results, "a", "b").status == "confirmatory"
+    assert pair(results, "b", "d").status == "exploratory: not declared in the design"
+    assert pair(played(scenarios=1), "a", "b").status == (
+        "confirmatory; no interval: only 3 scenarios, fewer than 5"
+    )
 
 
 def test_few_scenarios_have_a_difference_and_no_interval():

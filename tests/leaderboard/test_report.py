@@ -147,6 +147,19 @@ def test_declared_contrasts_over_reused_matches_are_called_exploratory(trained):
     assert ". confirmatory" not in shown
 
 
+def test_declared_contrasts_that_nobody_played_are_called_so(trained):
+    db, _ = trained
+    with Store.open(str(db), create=False) as store:
+        found = report.gather(store, store.design())
+    empty = found.results.where(np.zeros(len(found.results.seller_M), bool))
+    again = replace(found, results=empty, contrasts=asked(empty))
+    shown = " ".join("".join(Parsed(report.page(again)).texts).split())
+    assert "detectable after Holm: 0 of 9. 9 of the 9 not played." in shown
+    assert "no cell was completed by all of its agents. not played" in shown
+    assert ". confirmatory" not in shown
+    assert "rest on reused matches" not in shown
+
+
 def test_hostile_texts_stay_texts(hostile):
     _, text = hostile
     shown = "".join(Parsed(text).texts)
