@@ -49,9 +49,9 @@ class Base:
 
 def located(prepared: Prepared, bases: Path, progress: Tell, stage: Stage) -> str:
     """Return the folder or Hugging Face id to load. A base of size `tiny` is made if it is missing."""
-    size = prepared.size
-    if size is None or not size.made_here:
-        return prepared.recipe.model
+    size, model = prepared.size, prepared.recipe.model
+    if size is None or not size.makes(model):
+        return model
     return str(made(prepared, size, bases, progress, stage).resolve())
 
 

@@ -30,7 +30,7 @@ def missing(layout: Layout) -> Iterator[str]:
     if not machine.cpu:
         yield from _short(layout)
         yield from _crowded(layout)
-    if not (size and size.made_here) and not here(model) and offline():
+    if not (size and size.makes(model)) and not here(model) and offline():
         yield out_of_reach(model)
 
 

@@ -52,6 +52,10 @@ class Size:
         """Whether it is random weights and a warm start, for machines without a GPU."""
         return self.name.startswith("tiny")
 
+    def makes(self, model: str) -> bool:
+        """Return whether `model` is what is made here, not another one that is trained as this size."""
+        return self.made_here and model == self.model
+
     @property
     def embedding_params(self) -> float:
         """Parameters of the embedding tables, which no layer holds."""

@@ -107,7 +107,7 @@ def _model(plan: "Plan") -> Iterator[str]:
     if size is None:
         yield f"  model:   {plain(recipe.model)}; not on this machine, so its size is not known"
         return
-    where = "made here, once" if size.made_here else size.model_class
+    where = "made here, once" if size.makes(recipe.model) else size.model_class
     yield f"  model:   {plain(recipe.model)} ({where}), {size.architecture}"
     yield (
         f"           {amount(size.trainable_params)} parameters trained of {amount(size.total_params)} "

@@ -148,6 +148,13 @@ def test_names_reach_the_recipe() -> None:
     assert not any("until you name others" in sentence for sentence in plan["settings"])
 
 
+def test_another_model_of_a_tiny_size_is_not_made_here(here: Path) -> None:
+    (here / "own").mkdir()
+    asked = ("train", "--dry-run", "--size", "tiny")
+    assert "model:   tiny (made here, once)" in arena(*asked).stdout
+    assert f"model:   {here / 'own'} (Gemma4ForCausalLM)" in arena(*asked, "--model", "own").stdout
+
+
 def test_where_it_is_computed_is_no_part_of_the_recipe() -> None:
     usual = planned("--size", "2.3b")
     assert usual["vllm"]["mode"] == "colocate"

@@ -235,3 +235,9 @@ def test_a_base_is_made_anew_when_what_makes_it_changed(
         with pytest.raises(KeyboardInterrupt):
             made(prepared_for(recipe_for("tiny")), SIZES["tiny"], tmp_path, heard.append)
     assert len(set(heard)) == 2
+
+
+def test_another_model_of_a_tiny_size_is_trained_and_none_is_made(tmp_path: Path) -> None:
+    own = replace(prepared_for(recipe_for(str(tmp_path))), size=SIZES["tiny"])
+    assert bases.located(own, tmp_path / "bases", silent, silent) == str(tmp_path)
+    assert list(tmp_path.iterdir()) == []
