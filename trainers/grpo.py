@@ -32,6 +32,7 @@ class Machine:
     processes: int = 1
     vllm: Literal["off", "colocate", "server"] = "off"
     vllm_url: str | None = None
+    """Of a server; None where none was named yet."""
     vllm_tensor_parallel: int = 1
     report_to: str | None = None
 

@@ -13,8 +13,9 @@ from trainers.sizes import Launcher
 PER_MACHINE = 8
 """GPUs of one machine, where more are needed than are here."""
 MODULE = ("--module", "arena.cli", "train")
-SERVER_URL = "http://localhost:8000"
 PORT = 8000
+SERVER_URL = f"http://HOST:{PORT}"
+"""Stands where a vLLM server's address has to be given; HOST is the machine that it runs on."""
 MEETING_PORT = "29500"
 BARE = "url"
 """Of `given`: what stands alone, after ``--vllm server``."""

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from trainers import memory
 from trainers.gpus import Gpu
 from trainers.grpo import Machine
-from trainers.launch import PER_MACHINE, SERVER_URL
+from trainers.launch import PER_MACHINE
 from trainers.on_disk import described
 from trainers.prepare import Prepared
 from trainers.recipe import Recipe
@@ -48,7 +48,7 @@ class Layout:
     @property
     def free(self) -> int:
         """GPUs here that can train: a server on this machine takes its own first."""
-        host = urlsplit(self.machine.vllm_url or SERVER_URL).hostname
+        host = urlsplit(self.machine.vllm_url or "").hostname
         local = host in ("localhost", "127.0.0.1", "0.0.0.0", "::1")
         return max(0, len(self.gpus) - (self.server_gpus if local else 0))
 

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from agents.local.weights import INSTALL
 from trainers import memory
 from trainers.grpo import uneven
+from trainers.launch import SERVER_URL
 from trainers.layout import COUNTS, Layout
 from trainers.loading import out_of_reach
 from trainers.on_disk import here, offline
@@ -22,6 +23,8 @@ def missing(layout: Layout) -> Iterator[str]:
         yield f"{', '.join(absent)} not installed: {INSTALL}"
     if machine.vllm != "off" and not installed("vllm"):
         yield f"vllm not installed: {VLLM}, or --vllm off"
+    if machine.vllm == "server" and machine.vllm_url is None:
+        yield f"no vLLM server is named: once one runs, give its address, --vllm server {SERVER_URL}"
     if machine.report_to and not installed(machine.report_to):
         name = machine.report_to
         yield f"{name} not installed: pip install {name}, or report to another with --report-to"

@@ -69,7 +69,7 @@ def request_of(options: Mapping[str, Any]) -> Request:
             prepared = prepare(options, store)
     gpus = gpus_found()
     machine = _machine(prepared, options, gpus)
-    said = _said({**options, "name": None if resume else name})
+    said = _said({**options, **_server(machine), "name": None if resume else name})
     return Request(out, name, options, plan_of(prepared, machine, gpus, said))
 
 
@@ -127,16 +127,27 @@ def _machine(prepared: "Prepared", options: Mapping[str, Any], gpus: Any) -> "Ma
         raise UserError(f"{options['url']}: an address stands after --vllm server only")
     if options["url"]:
         _check_address(options["url"])
+    if vllm == "server" and size is not None and size.makes(prepared.recipe.model):
+        raise UserError(
+            f"--vllm server: {size.name} is made here as its run begins, so that no server can hold it; "
+            "leave --vllm out"
+        )
     cpu = on_cpu(prepared, vllm, gpus)
     return Machine(
         cpu=cpu,
         micro_batch=options["micro_batch"] or (None if cpu else 1),
         processes=processes(),
         vllm=vllm,
-        vllm_url=(options["url"] or SERVER_URL) if vllm == "server" else None,
+        vllm_url=options["url"],
         vllm_tensor_parallel=size.vllm_tensor_parallel if size and vllm != "off" else 1,
         report_to=options["report_to"],
     )
+
+
+def _server(machine: "Machine") -> dict[str, str]:
+    """Return the options that name a server which was not named yet, with HOST in its place."""
+    unnamed = machine.vllm == "server" and machine.vllm_url is None
+    return {"vllm": machine.vllm, "url": SERVER_URL} if unnamed else {}
 
 
 def _check_address(url: str) -> None:

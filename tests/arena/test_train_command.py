@@ -172,7 +172,21 @@ def test_a_server_and_its_address() -> None:
     assert "--port 9000" in plan["commands"][0]
     assert "--vllm server http://gpus:9000" in plan["commands"][1]
     assert plan["gpus"]["for_vllm_server"] == 1
-    assert planned("--size", "31b")["vllm"]["url"] == "http://localhost:8000"
+
+
+def test_a_server_that_is_not_named_yet_is_asked_for(here: Path) -> None:
+    plan = planned("--size", "31b")
+    assert plan["vllm"] == {"mode": "server", "url": None, "tensor_parallel": 4}
+    server, trainer = plan["commands"]
+    assert server.startswith("trl vllm-serve --model google/gemma-4-31B-it")
+    assert server.endswith("--port 8000")
+    assert trainer.endswith("train --size 31b --vllm server http://HOST:8000 --name 31b-1")
+    unnamed = [sentence for sentence in plan["missing"] if "no vLLM server is named" in sentence]
+    assert unnamed == [
+        "no vLLM server is named: once one runs, give its address, --vllm server http://HOST:8000"
+    ]
+    named = planned("--size", "31b", "--vllm", "server", "http://gpu-9:8000")
+    assert not any("no vLLM server is named" in sentence for sentence in named["missing"])
 
 
 def test_the_name_is_the_next_that_is_free(here: Path) -> None:
@@ -231,6 +245,8 @@ def test_a_report_that_is_not_installed(report: str, monkeypatch: pytest.MonkeyP
         ([], "--size"),
         (["--size", "7b"], "there is no size 7b"),
         (["--size", "tiny", "http://x"], "after --vllm server only"),
+        (["--size", "tiny", "--vllm", "server"], "made here as its run begins"),
+        (["--size", "tiny", "--vllm", "server", "http://x", "--dry-run"], "leave --vllm out"),
         (["--size", "tiny", "--buyers", "nobody"], "no agent is called nobody"),
         (["--size", "tiny", "--domains", "car_sale"], "held out"),
         (["--size", "tiny", "--prompt", "v99"], "v99"),
