@@ -49,7 +49,7 @@ def evaluate_runs(
     from arena.tournament import Settings
 
     settings = Settings(workers, concurrency, turn_timeout)
-    with open_store(db) as store:
+    with _record(db) as store:
         saved = [checkpoints_of(store, run, step or []) for run in dict.fromkeys(runs)]
         found = [agent for of_run in saved for agent in (of_run[-1:] if last else of_run)]
         names = [agent.full_name for agent in found]
@@ -110,6 +110,19 @@ def evaluate(
         "seed_means": [one.to_json() for one in seed_means(found)],
     }
     return summary.complete, said
+
+
+def _record(db: str | None) -> "Store":
+    """Open the database that holds the runs. Raises UserError where there is none."""
+    from arena.store import DEFAULT, MissingDatabase
+
+    try:
+        return open_store(db)
+    except MissingDatabase as error:
+        raise UserError(
+            f"there is no training run here, since there is no database at {db or DEFAULT}: name the one "
+            "that holds it with --db, or train (arena train)"
+        ) from error
 
 
 def _unfinished(store: "Store", runs: Sequence[str]) -> list[str]:

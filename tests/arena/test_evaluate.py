@@ -274,8 +274,13 @@ def test_checkpoints_of_equal_weights_are_judged_once(tmp_path: Path) -> None:
 def test_mistakes_are_told_and_leave_no_design_behind(tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     (tmp_path / "plan.yaml").write_text(TEMPLATE)
-    said = CliRunner().invoke(app, ["evaluate", "x", "--design", "y", "--db", str(path)])
+    missing = ["evaluate", "x", "--design", "y", "--db", str(path)]
+    said = CliRunner().invoke(app, missing, env={"ARENA_DB": None})
     assert said.exit_code == 2
+    assert said.stderr == (
+        f"Error: there is no training run here, since there is no database at {path}: name the one that "
+        "holds it with --db, or train (arena train)\n"
+    )
     assert not path.exists()
     store_run(path)
     assert "it has 26, 52" in evaluate(tmp_path, "--step", "27", expect=2)
