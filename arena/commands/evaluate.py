@@ -120,8 +120,8 @@ def _record(db: str | None) -> "Store":
         return open_store(db)
     except MissingDatabase as error:
         raise UserError(
-            f"there is no training run here, since there is no database at {db or DEFAULT}: name the one "
-            "that holds it with --db, or train (arena train)"
+            f"there is no training run here, since there is no database at {db or DEFAULT}: name the "
+            "one that holds it with --db, or train (arena train)"
         ) from error
 
 
