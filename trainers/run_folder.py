@@ -5,8 +5,10 @@ started from; ``.command.json``: the options that it goes on with unless others 
 a checkpoint (:mod:`trainers.checkpoints`).
 """
 
+import errno
 import fcntl
 import json
+import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -38,6 +40,12 @@ def check_name(name: str) -> None:
     """Raise UserError where a run cannot be called `name`."""
     if not _NAME.fullmatch(name):
         raise UserError(f"a run is named by up to 80 letters, digits, dots, - and _; {name!r} is not")
+
+
+def check_place(folder: Path) -> None:
+    """Raise UserError where a file stands where the folder of a run, or one above it, has to be."""
+    if any(above.is_file() for above in (folder, *folder.parents)):
+        raise _unwritable(folder, os.strerror(errno.ENOTDIR))
 
 
 def check(recipe: Recipe, folder: Path, store: Store, *, resume: bool) -> None:
@@ -164,12 +172,14 @@ def locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / LOCK).open("w")
     except OSError as error:
-        raise UserError(
-            f"nothing can be written to {folder} ({error.strerror}): choose another --out"
-        ) from error
+        raise _unwritable(folder, error.strerror) from error
     with lock as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UserError(f"the run in {folder} is under way in another process") from None
         yield
+
+
+def _unwritable(folder: Path, why: str) -> UserError:
+    return UserError(f"nothing can be written to {folder} ({why}): choose another --out")

@@ -54,7 +54,7 @@ def request_of(options: Mapping[str, Any]) -> Request:
     from trainers.gpus import gpus_found
     from trainers.plan import plan_of
     from trainers.prepare import checked, prepare
-    from trainers.run_folder import check_name, resumed
+    from trainers.run_folder import check_name, check_place, resumed
 
     resume, out = options["resume"], Path(options["out"])
     if resume:
@@ -66,6 +66,7 @@ def request_of(options: Mapping[str, Any]) -> Request:
             planning = bool(options["dry_run"])
             prepared = checked(resumed(out / name), options["evaluate"], store, planning=planning)
         else:
+            check_place(out / name)
             prepared = prepare(options, store)
     gpus = gpus_found()
     machine = _machine(prepared, options, gpus)

@@ -269,7 +269,8 @@ def test_mistakes_exit_with_2_and_leave_nothing(words: list[str], said: str, her
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--size", "tiny", "--name", "x"), "choose another --out"),
+        (("--size", "tiny", "--name", "x"), "written to file/x (Not a directory): choose another --out"),
+        (("--size", "tiny", "--dry-run"), "written to file/tiny-1 (Not a directory): choose another"),
         (("--resume", "x"), "there is no run in file/x"),
     ],
 )
