@@ -12,6 +12,7 @@ from arena.commands.check import check
 from arena.commands.compare import compare
 from arena.commands.design import design_app
 from arena.commands.designs import designs
+from arena.commands.drift import drift
 from arena.commands.evaluate import evaluate_runs
 from arena.commands.export import export
 from arena.commands.guards import guards
@@ -101,6 +102,7 @@ app.command(rich_help_panel=RECORD)(splits)
 app.command(rich_help_panel=RECORD)(guards)
 app.command(rich_help_panel=RECORD)(openings)
 app.command(rich_help_panel=RECORD)(value)
+app.command(rich_help_panel=RECORD)(drift)
 app.command(rich_help_panel=RECORD)(leaderboard)
 app.command(rich_help_panel=RECORD)(export)
 app.command(rich_help_panel=RECORD)(matches)

@@ -27,6 +27,7 @@ from arena.lineup import Lineup
 from arena.play import briefs
 from arena.protocol import Ending
 from arena.record import Played
+from arena.replays import replays, with_replays
 from arena.schedule import Place, plan, planned
 from arena.store import Store
 from arena.workers import (
@@ -65,6 +66,8 @@ class Settings:
     """Matches with a language model that are under way at once; None: as fits who plays."""
     turn_timeout: float | None = None
     retry_voids: bool = False
+    drift: float = 0.0
+    """Share of a base's cells that are replayed with every block (`arena.replays`); 0: none are."""
 
 
 @dataclass
@@ -80,6 +83,8 @@ class Summary:
     """Tried as often as allowed, and void every time."""
     withdrawn: int = 0
     """Planned matches that were withdrawn; they are part of `left`."""
+    replayed: int = 0
+    """Matches of a base played once more, to see drift; they are in no other count of matches."""
     seconds: float = 0.0
     void_attempts: Counter[str] = field(default_factory=Counter)
     """In this run, by agent version."""
@@ -131,12 +136,13 @@ class Tournament:
         )
         self._waiting_agents = self._find_waiting()
         self._waits = {place for place in todo if self._is_waiting(place)}
-        self._queue = self._lined_up()
+        self._replays: set[Place] = set()
+        self._queue = self._with_replays(self._lined_up())
         quick = [place for place in todo if place not in self._waits]
         self._batches: deque[Batch] = deque(
             tuple(places) for _, places in groupby(quick, key=lambda place: place.scenario)
         )
-        self.quick, self.waiting = len(quick), len(self._waits)
+        self.quick, self.waiting, self.replays = len(quick), len(self._waits), len(self._replays)
         self._stop = Stop()
         self._failures: Counter[str] = Counter()
         self._table = Table(self._setup(), Gateway())
@@ -157,6 +163,11 @@ class Tournament:
             return self.settings.concurrency
         kinds = {self._lineup.agents[version].spec.kind for version in self._waiting_agents}
         return BATCHED_AT_ONCE if kinds == {"local"} else ASKED_AT_ONCE
+
+    @property
+    def remote(self) -> set[str]:
+        """Versions of the agents that a provider serves, so that they may change over time."""
+        return {v for v, agent in self._lineup.agents.items() if agent.spec.kind == "model"}
 
     def freeze(self, reason: str | None = None) -> Frozen:
         """Freeze the design, unless it was before, and log what it changes of earlier ones, with the
@@ -286,6 +297,20 @@ class Tournament:
         planned = [place for place in plan(self._design) if self._is_waiting(place)]
         return deque(place for place in in_blocks(planned, weights) if place in self._waits)
 
+    def _with_replays(self, queue: deque[Place]) -> deque[Place]:
+        """Return the queue with the replays that were asked for and are not played yet."""
+        if not self.settings.drift:
+            return queue
+        scored, voids = self._store.replay_places(self._design)
+        self._tries |= voids
+        asked = replays(self._design, self.remote, self.settings.drift)
+        again = {
+            block: [place for place in places if place not in scored and self._may_try(place)]
+            for block, places in asked.items()
+        }
+        self._replays = {place for places in again.values() for place in places}
+        return with_replays(queue, again, self._design, self.remote)
+
     def _is_waiting(self, place: Place) -> bool:
         return bool({place.seller_version, place.buyer_version} & self._waiting_agents)
 
@@ -297,7 +322,7 @@ class Tournament:
         for place, row in share.rows:
             if not Ending(row.ending).void:
                 ledger.add(share.scenario, row)
-                self._count_played(row)
+                self._count_played(place, row)
                 self._failures[row.seller_version] = self._failures[row.buyer_version] = 0
                 continue
             ledger.add_void(share.scenario, row)
@@ -309,14 +334,17 @@ class Tournament:
             at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
             self.summary.void_attempts[at_fault] += 1
             if not self._may_try(place):
-                self.summary.void += 1
-            elif place in self._waits:
+                self.summary.void += place not in self._replays
+            elif place in self._waits or place in self._replays:
                 self._queue.append(place)
             else:
                 self._batches.append((place,))
             self._count_failure(at_fault, row)
 
-    def _count_played(self, row: Played) -> None:
+    def _count_played(self, place: Place, row: Played) -> None:
+        if place in self._replays:
+            self.summary.replayed += 1
+            return
         self.summary.played += 1
         if Ending(row.ending).forfeit:
             version = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version

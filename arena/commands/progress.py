@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
+from arena.commands.drift import plan_line
 from arena.design import Design
 from arena.deviations import NO_REASON, Frozen
 from arena.differences import Departure
@@ -53,6 +54,8 @@ def plan_lines(tournament: Tournament, lineup: Lineup) -> Generator[str]:
     todo = tournament.quick + tournament.waiting
     where = f" ({tournament.workers} worker processes)" if tournament.workers > 1 else ""
     yield f"{summary.planned:,} matches planned{going_on}{lost}; {todo:,} to play{where}"
+    if tournament.settings.drift:
+        yield plan_line(tournament, lineup)
 
 
 def family(design: Design) -> str:

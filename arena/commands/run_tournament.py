@@ -49,6 +49,12 @@ Workers = Annotated[
     int | None, option(MACHINE, "Processes for scripted pairs. [default: the cores]", min=1)
 ]
 RetryVoids = Annotated[bool, option(MACHINE, "Try matches that were void every time three times more.")]
+Drift = Annotated[
+    float | None,
+    option(
+        MACHINE, "Replay this share of the base's cells with every block of scenarios.", min=0, max=1
+    ),
+]
 DryRun = Annotated[bool, option(MACHINE, "Say what would be played, and stop.")]
 Yes = Annotated[bool, option(MACHINE, "Play agents that cost money.")]
 
@@ -71,6 +77,7 @@ def run_tournament(
     concurrency: Concurrency = None,
     workers: Workers = None,
     retry_voids: RetryVoids = False,
+    drift: Drift = None,
     db: Db = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -84,7 +91,7 @@ def run_tournament(
     from arena.tournament import Settings
 
     given = asked(locals())
-    settings = Settings(workers, concurrency, turn_timeout, retry_voids)
+    settings = Settings(workers, concurrency, turn_timeout, retry_voids, drift=drift or 0.0)
     with open_if_there(db) as found:  # a mistake, or a dry run, leaves no database behind
         lineup = lineup_of(found, design, given)
         if dry_run:
@@ -120,6 +127,7 @@ def _run(
     as_json: bool,
 ) -> None:
     from arena.commands import progress
+    from arena.commands.drift import drift_lines
     from arena.commands.printing import print_json
 
     summary = played(store, lineup, settings, reason, yes=yes)
@@ -130,6 +138,8 @@ def _run(
             typer.echo(line, err=True)
     else:
         for line in progress.closing_lines(summary, lineup, database):
+            typer.echo(line)
+        for line in drift_lines(store, lineup.design):
             typer.echo(line)
     if not summary.complete:
         raise typer.Exit(1)
@@ -156,7 +166,7 @@ def played(
 def check_cost(tournament: "Tournament", lineup: "Lineup", yes: bool) -> None:
     """Raise UserError where what is left to play may cost money, unless the user said yes to that."""
     paid = lineup.paid
-    if paid and not yes and tournament.waiting:
+    if paid and not yes and tournament.waiting + tournament.replays:
         raise UserError(
             f"{', '.join(paid)} may cost money: add --yes to play, or name other agents with --sellers "
             "and --buyers"

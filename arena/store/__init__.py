@@ -5,9 +5,11 @@ from arena.store.database import DEFAULT, MissingDatabase, StoreError, redacted
 from arena.store.listing import Filter, Listed
 from arena.store.logs import Deviation
 from arena.store.pace import Pace
+from arena.store.replays import Replay
 from arena.store.store import Store, StoredDesign
 from arena.store.streaming import Whole
 from arena.store.training import RunStatus, TrainingRun
+from arena.store.voids import VoidCount
 
 __all__ = [
     "DEFAULT",
@@ -17,11 +19,13 @@ __all__ = [
     "MissingDatabase",
     "Pace",
     "Registration",
+    "Replay",
     "RunStatus",
     "Store",
     "StoreError",
     "StoredDesign",
     "TrainingRun",
+    "VoidCount",
     "Whole",
     "redacted",
 ]

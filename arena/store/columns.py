@@ -43,6 +43,12 @@ _PLACE = (SCENARIOS.c.domain_version, SCENARIOS.c.number, SCENARIOS.c.feasible)
 def in_design(design: Design, table: Table) -> ColumnElement[bool]:
     """Return the condition that a row of `table` (matches or voids, joined with its scenario) is one
     that the design plans."""
+    return and_(on_cells(design, table), _replicate(design, table))
+
+
+def on_cells(design: Design, table: Table) -> ColumnElement[bool]:
+    """Return the condition that a row of `table`, joined with its scenario, stands on a cell that the
+    design plans, whatever its replicate."""
     row, scenario = table.c, SCENARIOS.c
     turns = row.turns_rule.is_(None) if design.turns is None else row.turns_rule == design.turns
     return and_(
@@ -56,7 +62,6 @@ def in_design(design: Design, table: Table) -> ColumnElement[bool]:
         row.message_limit == design.message_limit,
         row.protocol == design.protocol,
         _opener(design, table),
-        _replicate(design, table),
     )
 
 

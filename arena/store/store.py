@@ -29,8 +29,10 @@ from arena.store.listing import Filter, Listed
 from arena.store.logs import Logs
 from arena.store.models import DESIGNS, DOMAINS, MATCHES, MEASURES, SCENARIOS, STATE, VOIDS
 from arena.store.pace import Pace, pace
+from arena.store.replays import Replays
 from arena.store.streaming import Whole, chunks
 from arena.store.training import TrainingLog
+from arena.store.voids import Voids
 from arena.transcript import decode
 from scenarios.canonical import canonical
 from scenarios.domain import Domain
@@ -45,7 +47,7 @@ class StoredDesign(NamedTuple):
     last_run_at: str
 
 
-class Store(Logs, TrainingLog):
+class Store(Logs, TrainingLog, Replays, Voids):
     """An open database. Use it as a context manager, or close it."""
 
     # Agents

@@ -1,0 +1,83 @@
+"""`arena drift`: whether what was served changed while a tournament went on."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from arena.commands.options import AsJson, Db, DesignHash, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arena.design import Design
+    from arena.lineup import Lineup
+    from arena.store import Store
+    from arena.tournament import Tournament
+
+NOTHING = "No match was replayed: arena run-tournament --drift 0.05 replays some of a base's."
+
+
+def drift(design: DesignHash = None, db: Db = None, as_json: AsJson = False) -> None:
+    """Print how much more, or less, a base scored on cells that were played once more.
+
+    run-tournament --drift replays a share of a base's cells with every block of scenarios: a mean
+    difference that is not 0 shows that what a provider serves changed meanwhile.
+    """
+    from arena.commands.printing import add_row, new_table, print_json, print_table
+    from leaderboard import drift_words, wording
+    from leaderboard.inference.drift import drift as find
+
+    with open_store(db) as store:
+        plan = store.design(design).design
+        found = find(plan, store.replays(plan))
+        void = len(store.replay_places(plan)[1])
+    if as_json:
+        print_json({"design": plan.hash, "void": void, **(found.to_json() if found else {})})
+        return
+    if found is None:
+        typer.echo(NOTHING)
+        return
+    table = new_table("replays", ">drift", "95% interval", ">n/G")
+    for row in drift_words.rows(found):
+        add_row(table, *row)
+    print_table(table)
+    typer.echo(f"{_capital(drift_words.verdict(found))}.")
+    if void:
+        typer.echo(f"Void so far, and left out: {wording.counted(void, 'replay')}.")
+    typer.echo(f"{drift_words.READING} n/G: replays, and scenarios.")
+    for note in wording.notes([found.overall, *found.by_buyer.values(), *found.by_block.values()]):
+        typer.echo(note)
+
+
+def drift_lines(store: "Store", plan: "Design") -> "Iterator[str]":
+    """Yield the line that a run of a design with replays ends with; nothing without any."""
+    from leaderboard import drift_words
+    from leaderboard.inference.drift import drift as find
+
+    found = find(plan, store.replays(plan))
+    if found is not None:
+        yield f"{_capital(drift_words.sentence(found))}: {drift_words.verdict(found)}."
+
+
+def plan_line(tournament: "Tournament", lineup: "Lineup") -> str:
+    """Say what a run replays to see drift, or why nothing."""
+    from arena.printable import plain
+    from arena.replays import bases, blocks
+    from leaderboard.wording import counted
+
+    design = lineup.design
+    found = bases(design, tournament.remote)
+    if not found:
+        return "  drift:   nothing is replayed, since no agent here is served by a provider"
+    after = blocks(design) - 1
+    if not after:
+        return "  drift:   nothing is replayed, since one scenario a domain is one block"
+    names = ", ".join(plain(lineup.agents[version].name) for version in found)
+    return (
+        f"  drift:   cells of {names} are replayed after {counted(after, 'block')} of scenarios; "
+        f"{counted(tournament.replays, 'replay')} to play, beside what is planned"
+    )
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

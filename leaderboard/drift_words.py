@@ -1,0 +1,61 @@
+"""What is said of drift, the same in the terminal, at the end of a run and on the page."""
+
+from arena.printable import plain
+from leaderboard.inference.drift import Drift
+from leaderboard.wording import counted, difference, effect, signed, when
+
+FEW = 0.05
+"""A minimal detectable effect above this is too little power to rule drift out. Ours."""
+READING = (
+    "What the base scored in a replay less what it scored when the cell was first played; replays weigh "
+    "alike, 95% t intervals by scenario as cluster. Parts are not corrected for how many they are."
+)
+
+
+def sentence(found: Drift) -> str:
+    """Say how much drift there is, as ``drift +0.010 [-0.020, +0.040] over 56 replays``."""
+    overall = found.overall
+    problem = f" ({overall.problem})" if overall.problem else ""
+    over = f"over {counted(overall.cells, 'replay')} on {counted(overall.clusters, 'scenario')}"
+    return f"drift {difference(overall)}{problem} {over}"
+
+
+def verdict(found: Drift) -> str:
+    """Say what that means, and what it could not have shown."""
+    interval, mde = found.overall.interval(), found.mde
+    if interval is None or mde is None:
+        if found.overall.problem and found.overall.problem.startswith("all equal"):
+            return f"every replay differs from its first play by {signed(found.overall.value)}"
+        return "too few replays to tell drift from chance: a larger --drift replays more"
+    if not interval[0] <= 0 <= interval[1]:
+        return (
+            "what was served changed while the tournament went on: sellers that played at other times, "
+            "or in an earlier design, did not meet the same"
+        )
+    power = f"a drift of {effect(mde)} would most likely have been seen, a smaller one not"
+    few = "; that is little: a larger --drift replays more" if mde > FEW else ""
+    return f"no detectable drift; {power}{few}"
+
+
+def block(found: Drift, number: int) -> str:
+    """Say when the replays after a block began."""
+    first, last = (when(time) for time in found.begun[number])
+    return first if first == last else f"{first} to {last}"
+
+
+def rows(found: Drift) -> list[tuple[str, str, str, str]]:
+    """Return a row a figure: what it is over, the drift, its interval or why it has none, and n."""
+    parts = [("all replays", found.overall)]
+    if len(found.by_seller) > 1:
+        parts += [(f"of {plain(name)}", one) for name, one in found.by_seller.items()]
+    parts += [(f"against {plain(name)}", one) for name, one in found.by_buyer.items()]
+    parts += [(f"after block {n} ({block(found, n)})", one) for n, one in found.by_block.items()]
+    return [
+        (
+            what,
+            signed(one.value),
+            one.problem or difference(one).partition(" ")[2],
+            f"{one.cells:,}/{one.clusters:,}",
+        )
+        for what, one in parts
+    ]

@@ -1,0 +1,104 @@
+"""Drift: against means written out, and by simulation of worlds whose drift is known."""
+
+import numpy as np
+import pytest
+
+from arena.store import Replay
+from leaderboard import drift_words
+from leaderboard.inference.drift import drift
+from tests.leaderboard import synthetic
+
+DESIGN = synthetic.design()
+CELLS, AGAIN = 40, 3
+
+
+def world(rng: np.random.Generator, planted: float = 0.0, cells: int = CELLS) -> list[Replay]:
+    """Return replays, AGAIN of each cell, whose first play all of them share."""
+    found = []
+    for cell in range(cells):
+        scenario, first = cell // 2, rng.normal(0.5, 0.15)
+        for block in range(1, 1 + AGAIN):
+            score = rng.normal(0.5, 0.15) + planted
+            found.append(
+                Replay(
+                    key=f"{cell}-{block}",
+                    seller_version="a",
+                    buyer_version="xy"[cell % 2],
+                    domain_version="1",
+                    scenario_key=f"s{scenario}",
+                    opener="seller",
+                    block=block,
+                    score=score,
+                    first_score=first,
+                    started_at=f"2026-11-30T0{block}:00:00.000000+00:00",
+                    first_started_at="2026-11-30T00:00:00.000000+00:00",
+                )
+            )
+    return found
+
+
+def test_it_is_the_mean_difference_and_each_part_that_of_its_replays() -> None:
+    replays = world(np.random.default_rng(1), 0.1)
+    found = drift(DESIGN, replays)
+    assert found is not None
+
+    def mean(keep=lambda replay: True) -> float:
+        return float(np.mean([r.score - r.first_score for r in replays if keep(r)]))
+
+    assert found.overall.value == pytest.approx(mean())
+    assert (found.overall.cells, found.overall.clusters) == (CELLS * AGAIN, CELLS // 2)
+    for name in "xy":
+        expected = mean(lambda replay, name=name: replay.buyer_version == name)
+        assert found.by_buyer[name].value == pytest.approx(expected)
+    for block in (1, 2, 3):
+        expected = mean(lambda replay, block=block: replay.block == block)
+        assert found.by_block[block].value == pytest.approx(expected)
+        assert found.begun[block] == (f"2026-11-30T0{block}:00:00.000000+00:00",) * 2
+    assert found.by_seller["a"].value == pytest.approx(mean())
+
+
+def test_its_interval_is_the_clustered_one() -> None:
+    """Against the sandwich of a mean, written out: residuals summed by scenario."""
+    replays = world(np.random.default_rng(2))
+    found = drift(DESIGN, replays)
+    assert found is not None
+    y = np.array([r.score - r.first_score for r in replays])
+    sums: dict[str, float] = {}
+    for replay, rest in zip(replays, y - y.mean(), strict=True):
+        sums[replay.scenario_key] = sums.get(replay.scenario_key, 0.0) + rest
+    groups = len(sums)
+    expected = np.sqrt(groups / (groups - 1) * sum(s**2 for s in sums.values())) / len(y)
+    assert found.overall.se == pytest.approx(expected)
+
+
+def test_coverage_and_power() -> None:
+    """95% intervals cover the truth as often as they say, and a drift of the size that the words name
+    is found in four of five worlds."""
+    rng = np.random.default_rng(3)
+    worlds = 600
+    covered = found_it = 0
+    size = np.median([drift(DESIGN, world(rng)).mde for _ in range(50)])
+    for _ in range(worlds):
+        low, high = drift(DESIGN, world(rng, 0.07)).overall.interval()
+        covered += low <= 0.07 <= high
+        low, high = drift(DESIGN, world(rng, float(size))).overall.interval()
+        found_it += low > 0
+    assert 0.92 <= covered / worlds <= 0.98
+    assert 0.74 <= found_it / worlds <= 0.86
+
+
+def test_words() -> None:
+    rng = np.random.default_rng(4)
+    found = drift(DESIGN, world(rng, 0.3))
+    assert "what was served changed" in drift_words.verdict(found)
+    assert drift_words.sentence(found).startswith("drift +0.")
+    assert "over 120 replays on 20 scenarios" in drift_words.sentence(found)
+    still = drift(DESIGN, world(rng))
+    assert "no detectable drift" in drift_words.verdict(still)
+    assert "that is little" in drift_words.verdict(still)
+    few = drift(DESIGN, world(rng, cells=4))
+    assert "too few" in drift_words.verdict(few)
+    same = drift(DESIGN, [replay._replace(score=replay.first_score) for replay in world(rng)])
+    assert "every replay" in drift_words.verdict(same)
+    assert drift(DESIGN, []) is None
+    assert len(drift_words.rows(found)) == 1 + 2 + 3
