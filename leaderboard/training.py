@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, nan
+from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from arena.store import Registration, StoredDesign
+from arena.run_lock import RUNS, under_way
+from arena.store import Registration, RunStatus, StoredDesign, TrainingRun
 from leaderboard.known import lineage_kl
 from leaderboard.metrics import BUYER, FIRST, ordered
 from scenarios.scenario import Role
 
 WINDOW = 5
 """Steps whose mean stands for a run's start, or for where it is now: one step alone is noisy."""
+GONE = "its process is gone"
 RECIPE = (
     ("model", "model"),
     ("learning_rate", "learning rate"),
@@ -89,6 +92,23 @@ def in_short(recipe: Mapping[str, Any]) -> Iterator[str]:
     for key, word in (("buyers", "against"), ("domains", "on")):
         if names := [one["name"] for one in recipe.get(key, ()) if isinstance(one, dict)]:
             yield f"{word} {', '.join(names)}"
+
+
+def standing(run: TrainingRun, agents: Iterable[Registration], database: str) -> TrainingRun:
+    """Return a run as it stands: interrupted where the record has it running, but its process was killed
+    before it could say so.
+
+    That can be seen on the machine of that process, where the run's folder is found: in the usual place,
+    or by its checkpoints among `agents`. `database` is the address of the record.
+    """
+    if run.status is not RunStatus.RUNNING:
+        return run
+    weights = [agent.connection.weights for _, agent in checkpoints(run.name, agents)]
+    folders = {Path(RUNS) / run.name, *(Path(folder).parent for folder in weights if folder)}
+    found = {under_way(folder, database) for folder in folders}
+    if True in found or False not in found:
+        return run
+    return run._replace(status=RunStatus.INTERRUPTED, why=GONE)
 
 
 def ended_early(status: str, step: int, why: str | None) -> str | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.errors import UserError
+from arena.run_lock import locked
 from arena.store import RunStatus, Store, StoreError
 from trainers.bases import Base, described, located
 from trainers.cells import Cells
@@ -22,7 +23,7 @@ from trainers.grpo import Machine, settings, trainer_of
 from trainers.prepare import Prepared
 from trainers.ranks import leads
 from trainers.registration import base_agent, checkpoint_agent, register
-from trainers.run_folder import RECIPE, begin, check, check_name, keep, kept_base, locked, resume_command
+from trainers.run_folder import RECIPE, begin, check, check_name, keep, kept_base, resume_command
 from trainers.telling import Stage, Tell, silent
 
 BASES = "bases"
@@ -73,7 +74,7 @@ def train(run: "Run", *, resume: bool, command: Mapping[str, Any] | None = None)
     recipe, folder, store = run.prepared.recipe, run.folder, run.store
     check_name(run.name)
     check(recipe, folder, store, resume=resume)
-    with locked(folder):
+    with locked(folder, store.address):
         if resume and _done(run):
             with _explained(run):
                 return run.trained()  # its record stands, whatever comes of it

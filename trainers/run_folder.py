@@ -5,14 +5,10 @@ started from; ``.command.json``: the options that it goes on with unless others 
 a checkpoint (:mod:`trainers.checkpoints`).
 """
 
-import errno
-import fcntl
 import json
-import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,6 +17,7 @@ from pydantic import ValidationError
 
 from agents.spec import AgentSpec, Connection
 from arena.errors import UserError, mistakes
+from arena.run_lock import RUNS
 from arena.store import Store
 from scenarios.domain import Domain
 from trainers.bases import Base
@@ -29,10 +26,8 @@ from trainers.prepare import Prepared
 from trainers.recipe import Recipe
 from trainers.sizes import SIZES
 
-OUT = "runs"
-"""Where the folders of runs lie unless another place is named."""
 RECIPE, RESOLVED, BASE = "recipe.json", "resolved.json", "base.json"
-COMMAND, LOCK = ".command.json", ".lock"
+COMMAND = ".command.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
@@ -40,12 +35,6 @@ def check_name(name: str) -> None:
     """Raise UserError where a run cannot be called `name`."""
     if not _NAME.fullmatch(name):
         raise UserError(f"a run is named by up to 80 letters, digits, dots, - and _; {name!r} is not")
-
-
-def check_place(folder: Path) -> None:
-    """Raise UserError where a file stands where the folder of a run, or one above it, has to be."""
-    if any(above.is_file() for above in (folder, *folder.parents)):
-        raise _unwritable(folder, os.strerror(errno.ENOTDIR))
 
 
 def check(recipe: Recipe, folder: Path, store: Store, *, resume: bool) -> None:
@@ -85,7 +74,7 @@ def begin(prepared: Prepared, folder: Path, command: Mapping[str, Any]) -> None:
 
 def resume_command(folder: Path) -> str:
     """Return what is typed to go on with the run in `folder`."""
-    out = "" if str(folder.parent) == OUT else f" --out {shlex.quote(str(folder.parent))}"
+    out = "" if str(folder.parent) == RUNS else f" --out {shlex.quote(str(folder.parent))}"
     return f"arena train --resume {shlex.quote(folder.name)}{out}"
 
 
@@ -162,24 +151,3 @@ def keep(base: Base, folder: Path) -> None:
             f"now ({base.revision}): its KL penalty would lose its anchor. Put those of "
             f"{before.weights} back, or begin another run"
         )
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep every other process from training in `folder` meanwhile; make it where it is missing. Raises
-    UserError where one does, or it cannot be made."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / LOCK).open("w")
-    except OSError as error:
-        raise _unwritable(folder, error.strerror) from error
-    with lock as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UserError(f"the run in {folder} is under way in another process") from None
-        yield
-
-
-def _unwritable(folder: Path, why: str) -> UserError:
-    return UserError(f"nothing can be written to {folder} ({why}): choose another --out")

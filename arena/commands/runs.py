@@ -22,12 +22,13 @@ def runs(context: typer.Context, db: Db = None, as_json: AsJson = False) -> None
     """List the training runs, the newest first: how far each is, what it learned, what it saved."""
     from arena.commands import run_lines
     from arena.commands.printing import print_json
+    from leaderboard.training import standing
 
     if context.invoked_subcommand is not None:
         return
     with open_if_there(db) as store:
         agents = store.registrations()
-        newest = reversed(store.training_runs())
+        newest = (standing(run, agents, store.address) for run in reversed(store.training_runs()))
         found = [_row(run, store.training_steps(run.name), agents) for run in newest]
     if as_json:
         print_json(found)
@@ -56,6 +57,7 @@ def show(
         found = named_run(store, run)
         logged = store.training_steps(found.name)
         agents = store.registrations()
+        found = training.standing(found, agents, store.address)
     row = _row(found, logged, agents)
     saved = [training.checkpoint_row(*pair) for pair in training.checkpoints(found.name, agents)]
     if as_json:

@@ -12,6 +12,7 @@ import typer
 
 from arena.commands.options import open_if_there, to_name
 from arena.errors import UserError
+from arena.run_lock import RUNS, check_place
 from trainers.launch import SERVER_URL
 from trainers.ranks import launched, leads, processes
 
@@ -54,7 +55,7 @@ def request_of(options: Mapping[str, Any]) -> Request:
     from trainers.gpus import gpus_found
     from trainers.plan import plan_of
     from trainers.prepare import checked, prepare
-    from trainers.run_folder import check_name, check_place, resumed
+    from trainers.run_folder import check_name, resumed
 
     resume, out = options["resume"], Path(options["out"])
     if resume:
@@ -168,10 +169,9 @@ def _said(options: Mapping[str, Any]) -> list[str]:
     """Return the options again, to be shown and started anew; an address with a password stays out."""
     from arena.store import redacted
     from trainers.launch import arguments
-    from trainers.run_folder import OUT
 
     db = to_name(options["db"])
     said = {name: value for name, value in options.items() if name not in ("dry_run", "as_json")}
     said["db"] = db if db and redacted(db) == db else None
-    said["out"] = None if options["out"] == OUT else options["out"]
+    said["out"] = None if options["out"] == RUNS else options["out"]
     return arguments(said)

@@ -30,7 +30,11 @@ def show() -> None:
     """Show the run that the address names; the newest at first."""
     store = common.open_store()
     following.follow(store)
-    runs = {run.name: run for run in reversed(store.training_runs())}
+    agents, designs = store.registrations(), store.designs()
+    runs = {
+        run.name: training.standing(run, agents, store.address)
+        for run in reversed(store.training_runs())
+    }
     if not runs:
         st.info(
             "No training run is in this record. One appears here with its first step, while it still "
@@ -46,7 +50,6 @@ def show() -> None:
         chosen = controls.choose("Run", options, "run", shown)
     names = list(runs)[:TOGETHER] if chosen == ALL else [chosen]
     steps = {name: store.training_steps(name) for name in names}
-    agents, designs = store.registrations(), store.designs()
     found = {name: training.checkpoints(name, agents) for name in names}
     st.html(dialogue.STYLE)
     for name in names:

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from agents.spec import Connection, Profile
 from arena.cli import app
 from arena.record import utc_now
+from arena.run_lock import locked
 from arena.store import Registration, Store
 from leaderboard.metrics import FIRST
 from tests.leaderboard.saved import RECIPE, RUN, SAVED, steps, store_run
@@ -60,6 +61,21 @@ def test_a_run_under_way_and_why_another_stopped(db: Path) -> None:
     assert f"\n{RUN} {why}\n" in arena("runs", db=db)
     (row,) = json.loads(arena("runs", "--json", db=db))
     assert (row["status"], row["why"]) == ("stopped", "no group had a signal for 5 steps")
+
+
+def test_a_run_whose_process_was_killed_is_interrupted(
+    db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store_run(db, status=None)
+    with locked(Path("runs") / RUN, "arena.db"):
+        assert f"{RUN}: running, step 60" in arena("runs", "show", RUN, db=db)
+    gone = "interrupted at step 60: its process is gone"
+    assert f"{RUN}: interrupted, step 60 of 104;" in arena("runs", "show", RUN, db=db)
+    assert f"\n  {gone}\n" in arena("runs", "show", RUN, db=db)
+    assert f"\n{RUN} {gone}\n" in arena("runs", db=db)
+    (row,) = json.loads(arena("runs", "--json", db=db))
+    assert (row["status"], row["why"], row["ended_at"]) == ("interrupted", "its process is gone", None)
 
 
 def test_show_has_recipe_curves_and_checkpoints(db: Path) -> None:

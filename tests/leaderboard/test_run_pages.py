@@ -1,11 +1,13 @@
 """The page of training runs without a browser: what a run logs, how it ended, and what it saved."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from arena.cli import app
+from arena.run_lock import locked
 from arena.store import Store
 from leaderboard import training
 from leaderboard.figures import runs as curves
@@ -85,6 +87,16 @@ def test_runs_together_and_one_under_way(tmp_path, monkeypatch):
     assert "buyers of two words" in together
     assert f">{RUN}</td>" in together
     assert "rewards shuffled (a negative control)" in together
+
+
+def test_a_run_whose_process_was_killed_is_interrupted(tmp_path, monkeypatch):
+    path = tmp_path / "arena.db"
+    store_run(path, None)
+    monkeypatch.setenv("ARENA_DB", str(path))
+    monkeypatch.chdir(tmp_path)
+    with locked(Path("runs") / RUN, str(path)):
+        assert f"<b>{RUN}</b> · <span>running</span>" in shown(visit_well(view="runs"))
+    assert "interrupted at step 60: its process is gone" in shown(visit_well(view="runs"))
 
 
 def test_a_run_says_what_it_learns_from_and_names_itself_once(opened_well):

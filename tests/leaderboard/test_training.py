@@ -8,6 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.scripted import spec_of
+from agents.spec import Connection, Profile
+from arena.run_lock import locked
+from arena.store import Registration, RunStatus, TrainingRun
 from leaderboard import glossary, training
 from leaderboard.metrics import FIRST, REST, described, ordered, worded
 from leaderboard.sparkline import ASCII, BLOCKS, sparkline
@@ -113,3 +117,29 @@ def test_a_curve_fits_and_holds_both_ends_of_its_scale(values, width):
     if points:
         assert BLOCKS[0] in line
         assert line[0] != " " != line[-1]
+
+
+def checkpoint(folder: Path) -> Registration:
+    connection = Connection(weights=str(folder / "checkpoint-26"))
+    profile = Profile(lineage={"run": "it", "step": 26})
+    return Registration("it-26", spec_of("linear"), "seller", profile, connection, "2026-01-01")
+
+
+def test_a_killed_run_is_found_by_its_checkpoints_and_one_that_goes_on_elsewhere_runs(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    run = TrainingRun("it", {}, "2026-01-01", None, RunStatus.RUNNING, None)
+    own, usual = tmp_path / "own" / "it", Path("runs") / "it"
+    agents = [checkpoint(own)]
+    assert training.standing(run, agents, "arena.db") == run, "nothing here can tell"
+    with locked(own, "arena.db"):
+        assert training.standing(run, agents, "arena.db") == run
+    gone = run._replace(status=RunStatus.INTERRUPTED, why="its process is gone")
+    assert training.standing(run, agents, "arena.db") == gone
+    assert training.standing(run, [], "arena.db") == run, "its folder is not found"
+    assert training.standing(run, agents, "other.db") == run, "that is another run of this name"
+    with locked(usual, "arena.db"):
+        assert training.standing(run, agents, "arena.db") == run
+    done = run._replace(status=RunStatus.DONE)
+    assert training.standing(done, agents, "arena.db") == done

@@ -16,6 +16,7 @@ from agents.local.weights import weights_hash
 from agents.scripted import spec_of
 from agents.spec import Connection, Profile
 from arena.errors import UserError
+from arena.run_lock import locked, under_way
 from arena.store import Registration, RunStatus, Store
 from scenarios.catalogue import bundled
 from tests.trainers import watched
@@ -23,7 +24,7 @@ from tests.trainers.small_run import CPU, prepared_for, recipe_for, tiny_base
 from tests.trainers.watched import Run
 from trainers.run import Finished, train
 from trainers.run import Run as Training
-from trainers.run_folder import kept_command, locked, resumed
+from trainers.run_folder import kept_command, resumed
 
 __all__ = ["tiny_base"]
 STEPS = 3
@@ -279,7 +280,10 @@ def test_a_name_that_would_take_an_agents_name_is_refused(whole: Run, tmp_path: 
 
 
 def test_two_processes_do_not_train_one_run(whole: Run) -> None:
-    with locked(whole.folder), pytest.raises(UserError, match="under way in another process"):
+    database = str(whole.out / watched.DATABASE)
+    assert under_way(whole.folder, database) is False
+    held = locked(whole.folder, database)
+    with held, pytest.raises(UserError, match="under way in another process"):
         started(whole.out, resumed(whole.folder), "whole", resume=True)
 
 
