@@ -31,6 +31,7 @@ from arena.commands.splits import splits
 from arena.commands.standings import standings
 from arena.commands.train import train
 from arena.commands.value import value
+from arena.commands.voids import voids
 from arena.commands.withdraw import withdraw
 from arena.errors import UserError
 
@@ -102,6 +103,7 @@ app.command(rich_help_panel=RECORD)(splits)
 app.command(rich_help_panel=RECORD)(guards)
 app.command(rich_help_panel=RECORD)(openings)
 app.command(rich_help_panel=RECORD)(value)
+app.command(rich_help_panel=RECORD)(voids)
 app.command(rich_help_panel=RECORD)(drift)
 app.command(rich_help_panel=RECORD)(leaderboard)
 app.command(rich_help_panel=RECORD)(export)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from agents.agent import ActionKind
 from arena.play import Attempt, Turn
+from leaderboard import void_words
 from leaderboard.figures import palette
 from leaderboard.markup import cell, heading, table, text
 from leaderboard.replay import Replay, Transcript, chip, offered_terms
@@ -115,6 +116,8 @@ def ending(transcript: Transcript) -> str:
         if value is not None
     ]
     how = ENDINGS.get(match.ending, match.ending) + fault
+    if match.attempt and match.trouble is not None:
+        how += f" ({void_words.trouble(match.ending, match.trouble)})"
     score = f" · {', '.join(worth)}" if worth else ""
     detail = f"<br>{text(match.detail)}" if match.detail else ""
     return f'<div class="ba-end">{text(how)}{score}{detail}</div>'

@@ -2,6 +2,7 @@
 
 from arena.printable import plain
 from leaderboard.inference.drift import Drift
+from leaderboard.inference.statistic import Estimate
 from leaderboard.wording import counted, difference, effect, signed, when
 
 FEW = 0.05
@@ -26,7 +27,10 @@ def verdict(found: Drift) -> str:
     if interval is None or mde is None:
         if found.overall.problem and found.overall.problem.startswith("all equal"):
             return f"every replay differs from its first play by {signed(found.overall.value)}"
-        return "too few replays to tell drift from chance: a larger --drift replays more"
+        return (
+            "too few scenarios replayed to tell drift from chance: a larger --drift replays more of the "
+            "first block, and more --scenarios make that larger"
+        )
     if not interval[0] <= 0 <= interval[1]:
         return (
             "what was served changed while the tournament went on: sellers that played at other times, "
@@ -37,19 +41,33 @@ def verdict(found: Drift) -> str:
     return f"no detectable drift; {power}{few}"
 
 
+def capital(text: str) -> str:
+    """Return a sentence's words with their first letter large."""
+    return text[0].upper() + text[1:]
+
+
 def block(found: Drift, number: int) -> str:
     """Say when the replays after a block began."""
     first, last = (when(time) for time in found.begun[number])
     return first if first == last else f"{first} to {last}"
 
 
+def parts(found: Drift) -> list[tuple[str, Estimate]]:
+    """Return every figure with what it is over."""
+    every = [("all replays", found.overall)]
+    if len(found.by_seller) > 1:
+        every += [(f"of {plain(name)}", one) for name, one in found.by_seller.items()]
+    every += [(f"against {plain(name)}", one) for name, one in found.by_buyer.items()]
+    return every + [(f"after block {n} ({block(found, n)})", one) for n, one in found.by_block.items()]
+
+
+def flat(found: Drift) -> list[dict[str, object]]:
+    """Return a row a figure for a download."""
+    return [{"replays": what} | one.to_json() for what, one in parts(found)]
+
+
 def rows(found: Drift) -> list[tuple[str, str, str, str]]:
     """Return a row a figure: what it is over, the drift, its interval or why it has none, and n."""
-    parts = [("all replays", found.overall)]
-    if len(found.by_seller) > 1:
-        parts += [(f"of {plain(name)}", one) for name, one in found.by_seller.items()]
-    parts += [(f"against {plain(name)}", one) for name, one in found.by_buyer.items()]
-    parts += [(f"after block {n} ({block(found, n)})", one) for n, one in found.by_block.items()]
     return [
         (
             what,
@@ -57,5 +75,5 @@ def rows(found: Drift) -> list[tuple[str, str, str, str]]:
             one.problem or difference(one).partition(" ")[2],
             f"{one.cells:,}/{one.clusters:,}",
         )
-        for what, one in parts
+        for what, one in parts(found)
     ]

@@ -206,6 +206,12 @@ SECTIONS = (
             and beside it what it would be with every missing match at 0 and at 1.""",
         ),
         (
+            "drift",
+            """
+            What a seller scores on cells that were played once more, later on, less what it scored
+            on them first. Where it is not 0, what a provider serves changed in between.""",
+        ),
+        (
             "deal rate",
             """
             Agreements over scored matches.""",

@@ -41,11 +41,12 @@ def drift(design: DesignHash = None, db: Db = None, as_json: AsJson = False) -> 
     for row in drift_words.rows(found):
         add_row(table, *row)
     print_table(table)
-    typer.echo(f"{_capital(drift_words.verdict(found))}.")
+    typer.echo(f"{drift_words.capital(drift_words.verdict(found))}.")
     if void:
         typer.echo(f"Void so far, and left out: {wording.counted(void, 'replay')}.")
     typer.echo(f"{drift_words.READING} n/G: replays, and scenarios.")
-    for note in wording.notes([found.overall, *found.by_buyer.values(), *found.by_block.values()]):
+    shown = [one for _, one in drift_words.parts(found) if one.problem is None]
+    for note in wording.notes(shown):
         typer.echo(note)
 
 
@@ -56,28 +57,27 @@ def drift_lines(store: "Store", plan: "Design") -> "Iterator[str]":
 
     found = find(plan, store.replays(plan))
     if found is not None:
-        yield f"{_capital(drift_words.sentence(found))}: {drift_words.verdict(found)}."
+        yield f"{drift_words.capital(drift_words.sentence(found))}: {drift_words.verdict(found)}."
 
 
 def plan_line(tournament: "Tournament", lineup: "Lineup") -> str:
     """Say what a run replays to see drift, or why nothing."""
     from arena.printable import plain
-    from arena.replays import bases, blocks
+    from arena.replays import bases, replays
+    from leaderboard.inference.statistic import too_few
     from leaderboard.wording import counted
 
     design = lineup.design
     found = bases(design, tournament.remote)
     if not found:
         return "  drift:   nothing is replayed, since no agent here is served by a provider"
-    after = blocks(design) - 1
+    after = replays(design, tournament.remote, tournament.settings.drift)
     if not after:
         return "  drift:   nothing is replayed, since one scenario a domain is one block"
     names = ", ".join(plain(lineup.agents[version].name) for version in found)
+    few = too_few(len({place.scenario for places in after.values() for place in places}))
     return (
-        f"  drift:   cells of {names} are replayed after {counted(after, 'block')} of scenarios; "
+        f"  drift:   cells of {names} are replayed after {counted(len(after), 'block')} of scenarios; "
         f"{counted(tournament.replays, 'replay')} to play, beside what is planned"
+        + (f" ({few}: no interval)" if few else "")
     )
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]

@@ -101,7 +101,7 @@ def match_json(row: "Listed", naming: "Naming", scenario: "Scenario") -> dict[st
         "worker": row.worker,
     }
     if row.attempt:
-        content |= {"attempt": row.attempt, "detail": row.detail}
+        content |= {"attempt": row.attempt, "trouble": row.trouble, "detail": row.detail}
     if row.withdrawn_at is not None:
         content |= {"withdrawn_at": row.withdrawn_at, "withdrawn_reason": row.withdrawn_reason}
     return content
@@ -109,6 +109,7 @@ def match_json(row: "Listed", naming: "Naming", scenario: "Scenario") -> dict[st
 
 def _print(found: "list[Listed]", naming: "Naming", total: int) -> None:
     from arena.commands.printing import add_row, new_table, print_table
+    from leaderboard.void_words import trouble
     from scenarios.scenario import Role
 
     if not found:
@@ -127,6 +128,8 @@ def _print(found: "list[Listed]", naming: "Naming", total: int) -> None:
         ]
         where = (row.key[:10], row.scenario, row.opener)
         fault = f" ({row.at_fault})" if row.at_fault else ""
+        if row.attempt:
+            fault += f": {trouble(row.ending, row.trouble)}"
         note = row.detail or row.withdrawn_reason
         add_row(table, *where, *names, row.ending + fault, *utilities, row.turns, note)
     print_table(table)

@@ -150,9 +150,12 @@ def _indented(text: str, margin: str = "   ") -> Iterator[str]:
 
 def _outcome_lines(row: "Listed", scenario: "Scenario") -> Iterator[str]:
     from arena.printable import plain
+    from leaderboard.void_words import trouble
     from leaderboard.wording import counted
 
     fault = f", {row.at_fault} at fault" if row.at_fault else ""
+    if row.attempt:
+        fault += f" ({trouble(row.ending, row.trouble)})"
     detail = f": {plain(row.detail)}" if row.detail else ""
     yield f"{row.ending.upper()}{fault}{detail}"
     yield ""

@@ -90,6 +90,9 @@ class Listed(NamedTuple):
     worker: str
     withdrawn_at: str | None
     withdrawn_reason: str | None
+    trouble: str | None
+    """Of a void attempt, the kind of the provider's trouble: an `agents.agent.Trouble`; None where it
+    was our own bug, and in attempts of older releases."""
 
     @property
     def tokens(self) -> int | None:
@@ -238,6 +241,7 @@ def _query(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
     }
     if table is MATCHES:
         special["attempt"] = literal(0)
+        special["trouble"] = null()
     else:
         special["withdrawn_at"] = special["withdrawn_reason"] = null()
     columns = [special[field] if field in special else table.c[field] for field in Listed._fields]

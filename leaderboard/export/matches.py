@@ -54,7 +54,7 @@ COLUMNS: dict[str, type] = {
     "feasible": bool,
     "opener": str,
     "replicate": int,
-    **dict.fromkeys(("ending", "at_fault", "detail"), str),
+    **dict.fromkeys(("ending", "at_fault", "trouble", "detail"), str),
     "deal": dict,
     **{f"{side}_{what}": float for what in ("utility", "walk_away") for side in _SIDES},
     "turns": int,

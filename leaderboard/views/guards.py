@@ -5,14 +5,16 @@ from collections.abc import Sequence
 import streamlit as st
 
 from arena.store import Store, StoredDesign
-from leaderboard import markup
+from leaderboard import drift_words, markup
 from leaderboard.board import Board
 from leaderboard.figures import intervals as interval_figure
 from leaderboard.figures import openings as openings_figure
+from leaderboard.inference.drift import drift
 from leaderboard.inference.guards import guards
 from leaderboard.inference.openings import Opening, openings
 from leaderboard.known import known_kl
 from leaderboard.tables import guards as guards_table
+from leaderboard.tables.drift import drift_table
 from leaderboard.views import common, controls, filters
 from leaderboard.views.downloads import download
 from leaderboard.views.following import follow
@@ -28,6 +30,7 @@ def show() -> None:
     if common.nothing_played(board):
         return
     _guards(store, stored, board)
+    _drift(store, stored)
     _openings(store, stored)
 
 
@@ -48,6 +51,18 @@ def _guards(store: Store, stored: StoredDesign, board: Board) -> None:
             "No seller was registered with its KL divergence from its base (`lineage: {kl: 0.31}` in an "
             "agents file); it would stand here and decide nothing."
         )
+
+
+def _drift(store: Store, stored: StoredDesign) -> None:
+    """Show whether what was served changed, where matches were replayed."""
+    found = drift(stored.design, store.replays(stored.design))
+    if found is None:
+        return
+    common.part("Drift")
+    st.html(f"<div><b>{markup.text(drift_words.capital(drift_words.verdict(found)))}.</b></div>")
+    st.html(drift_table(found))
+    st.html(f'<div class="ba-note">{markup.text(drift_words.READING)}</div>')
+    download("the drift", drift_words.flat(found), f"drift-{stored.design.hash}")
 
 
 def _openings(store: Store, stored: StoredDesign) -> None:

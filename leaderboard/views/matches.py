@@ -10,7 +10,7 @@ from arena.design import Design
 from arena.errors import UserError
 from arena.protocol import Ending
 from arena.store import Filter, Listed, Store
-from leaderboard import markup
+from leaderboard import markup, void_words
 from leaderboard.views import common, controls
 from leaderboard.views.downloads import download
 from leaderboard.wording import NONE, counted, database_option
@@ -157,6 +157,8 @@ def _table(shown: list[Listed], design: str, names: dict[Role, dict[str, str]]) 
 
 def _row(match: Listed, design: str, names: dict[Role, dict[str, str]]) -> str:
     fault = f" (by the {match.at_fault})" if match.at_fault else ""
+    if match.trouble is not None:
+        fault += f": {void_words.trouble(match.ending, match.trouble)}"
     replicate = f" #{match.replicate + 1}" if match.replicate else ""
     panel = "" if match.feasible else " (infeasible)"
     attempt = str(match.attempt) if match.attempt else None

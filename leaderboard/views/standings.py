@@ -5,13 +5,16 @@ from dataclasses import replace
 import streamlit as st
 
 from arena.results import Results
-from leaderboard import board_words, markup, signs, wording
+from arena.store import Store, StoredDesign
+from leaderboard import board_words, markup, signs, void_words, wording
 from leaderboard.board import Board, BoardPanel, Row, board
 from leaderboard.figures import board as board_figure
 from leaderboard.inference.badges import badges
 from leaderboard.inference.chosen import part
+from leaderboard.inference.voids import missing
 from leaderboard.known import anchors
 from leaderboard.tables import board as board_table
+from leaderboard.tables.voids import voids_table
 from leaderboard.verdicts import Verdict, to_json, verdicts
 from leaderboard.views import common, filters, head
 from leaderboard.views.downloads import download
@@ -47,7 +50,20 @@ def show() -> None:
     if choice.panel == "open":
         st.caption(board_words.conduct_title(found))
         st.html(board_table.conduct_table(found, lines))
+    _voids(store, stored, found, whole)
     _notes(shown)
+
+
+def _voids(store: Store, stored: StoredDesign, found: Board, whole: Board) -> None:
+    """Show what is missing of the whole board, and why, where anything is and no filter narrows it."""
+    lacking = missing(whole, store.void_counts(stored.design))
+    if found is not whole or not void_words.anything(lacking):
+        return
+    common.part("Missing and void")
+    st.html(voids_table(lacking, whole.role, stored.design.hash))
+    st.html(f'<div class="ba-note">{markup.text(void_words.READING)}</div>')
+    rows = [one.to_json() for one in lacking]
+    download("what is missing", rows, f"voids-{whole.role.value}-{stored.design.hash}")
 
 
 def _board(results: Results, role: Role, domains: tuple[str, ...], opener: Role | None) -> Board:

@@ -34,6 +34,7 @@ def path(tmp_path_factory):
         raw.execute(write, (encode(spoken("hello", HOSTILE)), found[0].key))
         names = [row[1] for row in raw.execute("PRAGMA table_info(voids)") if row[1] != "attempt"]
         values = dict.fromkeys(names) | {"ending": "'provider_error'", "detail": "'HTTP 503 <i>'"}
+        values["trouble"] = "'server'"
         chosen = ", ".join(values[name] or name for name in names)
         for attempt in (1, 2):
             raw.execute(
