@@ -6,21 +6,21 @@
 """
 
 import argparse
-import socket
-import subprocess
 import sys
-import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+
+from agents.local.server import READY_S, Server
 
 CONTEXT = 8192
 """Tokens of context a slot: the prompt of nine terms takes about 1,200, a turn 200 to 500."""
-READY_S = 120.0
+
+
+def command(model: Path) -> list[str]:
+    """Return the command of a server for `model`, which takes the options of :func:`main` besides."""
+    return [sys.executable, "-m", __name__, str(model)]
 
 
 @contextmanager
@@ -30,39 +30,13 @@ def server(model: Path, *, context: int = CONTEXT, slots: int = 1, threads: int 
     `slots` requests are answered at the same time, each with `context` tokens. Raises RuntimeError
     where the server does not come up, with what it said last.
     """
-    port = _free_port()
-    command = [sys.executable, "-m", __name__, str(model), "--port", str(port)]
-    command += ["--context", str(context), "--slots", str(slots), "--threads", str(threads)]
-    # A file, not a pipe: nobody reads while the server runs, and a full pipe would stop it.
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-        try:
-            _wait_until_ready(process, port, log)
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            process.kill()
-            process.wait()
-
-
-def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int, log: IO[bytes]) -> None:
-    until = time.monotonic() + READY_S
-    while time.monotonic() < until:
-        if process.poll() is not None:
-            log.seek(0)
-            said = log.read().decode(errors="replace").strip()
-            raise RuntimeError(f"the llama.cpp server ended: {said[-500:]}")
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise RuntimeError(f"the llama.cpp server was not ready after {READY_S:g} s")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    options = ["--context", str(context), "--slots", str(slots), "--threads", str(threads)]
+    running = Server("the llama.cpp server", [*command(model), *options])
+    try:
+        running.wait_until_ready(READY_S)
+        yield f"{running.address}/v1"
+    finally:
+        running.close()
 
 
 def serve(model: Path, port: int, context: int, slots: int, threads: int) -> None:
