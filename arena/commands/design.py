@@ -74,7 +74,7 @@ def freeze(
     Contrasts are confirmatory over matches that begin after this. What the design changes of an earlier
     one over the same declared sellers goes to its log.
     """
-    from arena.commands import design_lines, progress
+    from arena.commands import design_lines, plan_lines
     from arena.deviations import freeze
     from arena.printable import plain
 
@@ -86,7 +86,7 @@ def freeze(
     with open_store(db, create=True) as store:
         specs = [agent.spec for agent in lineup.agents.values()]
         frozen = freeze(store, lineup.design, specs, lineup.domains.values(), reason)
-        for line in progress.frozen_lines(frozen):
+        for line in plan_lines.frozen_lines(frozen):
             typer.echo(line, err=True)
         if as_json:
             _print_json(store, store.design(lineup.design.hash))

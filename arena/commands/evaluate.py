@@ -82,7 +82,7 @@ def evaluate(
     `design` is a file or a stored design's hash. Raises UserError where it cannot be played.
     """
     from arena.commands import evaluation_lines
-    from arena.commands.progress import closing_lines
+    from arena.commands.closing_lines import closing_lines
     from arena.commands.request import request_of
     from arena.lineup import resolve
     from arena.registry import Registry

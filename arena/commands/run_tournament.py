@@ -103,15 +103,15 @@ def run_tournament(
 
 def _plan(store: "Store", lineup: "Lineup", settings: "Settings", as_json: bool) -> None:
     """Say what would be played, and what would be logged."""
-    from arena.commands import progress
+    from arena.commands.plan_lines import departure_lines, plan_lines
     from arena.commands.printing import print_json
     from arena.deviations import pending
     from arena.tournament import Tournament
 
     tournament = Tournament(store, lineup, settings)
-    for line in progress.plan_lines(tournament, lineup):
+    for line in plan_lines(tournament, lineup):
         typer.echo(line, err=True)
-    for line in progress.departure_lines(pending(store, lineup.design), "would be logged"):
+    for line in departure_lines(pending(store, lineup.design), "would be logged"):
         typer.echo(line, err=True)
     if as_json:
         print_json(tournament.summary.to_json(), indent=None)
@@ -126,7 +126,7 @@ def _run(
     yes: bool,
     as_json: bool,
 ) -> None:
-    from arena.commands import progress
+    from arena.commands.closing_lines import attention, closing_lines
     from arena.commands.drift import drift_lines
     from arena.commands.printing import print_json
 
@@ -134,10 +134,10 @@ def _run(
     database = to_name(store.address)
     if as_json:
         print_json(summary.to_json(), indent=None)
-        for line in progress.attention(summary, lineup, database):
+        for line in attention(summary, lineup, database):
             typer.echo(line, err=True)
     else:
-        for line in progress.closing_lines(summary, lineup, database):
+        for line in closing_lines(summary, lineup, database):
             typer.echo(line)
         for line in drift_lines(store, lineup.design):
             typer.echo(line)
@@ -151,13 +151,14 @@ def played(
     """Freeze and play the design of `lineup`, with the plan and its progress on stderr; return how far
     it came. Raises UserError where it costs money and `yes` does not confirm that."""
     from arena.commands import progress
+    from arena.commands.plan_lines import frozen_lines, plan_lines
     from arena.tournament import Tournament
 
     tournament = Tournament(store, lineup, settings)
-    for line in progress.plan_lines(tournament, lineup):
+    for line in plan_lines(tournament, lineup):
         typer.echo(line, err=True)
     check_cost(tournament, lineup, yes)
-    for line in progress.frozen_lines(tournament.freeze(reason)):
+    for line in frozen_lines(tournament.freeze(reason)):
         typer.echo(line, err=True)
     with progress.shown(tournament) as tick:
         return tournament.run(tick)
