@@ -38,6 +38,12 @@ def replicates(design: Design) -> range:
     return range(first, first + BLOCKS)
 
 
+def replayed_block(replicate: int) -> int | None:
+    """Return the block that a replay with this replicate number follows; None for a number that a
+    design plans."""
+    return replicate % _STRIDE if replicate >= _STRIDE else None
+
+
 def blocks(design: Design) -> int:
     """Return how many blocks of scenarios the design has."""
     return min(BLOCKS, design.scenarios)

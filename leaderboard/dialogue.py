@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from agents.agent import ActionKind
 from arena.play import Attempt, Turn
+from arena.replays import replayed_block
 from leaderboard import void_words
 from leaderboard.figures import palette
 from leaderboard.markup import cell, heading, table, text
@@ -93,7 +94,10 @@ def head(transcript: Transcript) -> str:
     limit = match.turns_rule or scenario.turn_limit
     told = "announced" if match.turns_rule else "hidden from both"
     panel = "" if match.feasible else " · infeasible: no package is worth it for both"
+    block = replayed_block(match.replicate)
     again = f" · replicate {match.replicate + 1}" if match.replicate else ""
+    if block is not None:
+        again = f" · played once more after block {block}, for drift: it is in no score"
     facts = (
         f"{scenario.label}{again} · the {match.opener} opens · at most {limit} turns a side ({told}) · "
         f"walk-away values: seller {scenario.seller.walk_away:.3f}, buyer "

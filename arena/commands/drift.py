@@ -1,17 +1,17 @@
 """`arena drift`: whether what was served changed while a tournament went on."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from arena.commands.options import AsJson, Db, DesignHash, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from arena.design import Design
     from arena.lineup import Lineup
-    from arena.store import Store
+    from arena.store import Replay, Store
     from arena.tournament import Tournament
 
 NOTHING = "No match was replayed: arena run-tournament --drift 0.05 replays some of a base's."
@@ -29,10 +29,12 @@ def drift(design: DesignHash = None, db: Db = None, as_json: AsJson = False) -> 
 
     with open_store(db) as store:
         plan = store.design(design).design
-        found = find(plan, store.replays(plan))
+        replays = store.replays(plan)
+        found = find(plan, replays)
         void = len(store.replay_places(plan)[1])
     if as_json:
-        print_json({"design": plan.hash, "void": void, **(found.to_json() if found else {})})
+        figures = found.to_json() if found else {}
+        print_json({"design": plan.hash, "void": void, **figures, "replays": _listed(plan, replays)})
         return
     if found is None:
         typer.echo(NOTHING)
@@ -48,6 +50,26 @@ def drift(design: DesignHash = None, db: Db = None, as_json: AsJson = False) -> 
     shown = [one for _, one in drift_words.parts(found) if one.problem is None]
     for note in wording.notes(shown):
         typer.echo(note)
+
+
+def _listed(plan: "Design", replays: "Sequence[Replay]") -> list[dict[str, Any]]:
+    from scenarios.scenario import Role
+
+    sellers, buyers = plan.names(Role.SELLER), plan.names(Role.BUYER)
+    return [
+        {
+            "key": replay.key,
+            "first_key": replay.first_key,
+            "seller": sellers[replay.seller_version],
+            "buyer": buyers[replay.buyer_version],
+            "block": replay.block,
+            "score": replay.score,
+            "first_score": replay.first_score,
+            "started_at": replay.started_at,
+            "first_started_at": replay.first_started_at,
+        }
+        for replay in replays
+    ]
 
 
 def drift_lines(store: "Store", plan: "Design") -> "Iterator[str]":

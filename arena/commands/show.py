@@ -89,6 +89,7 @@ def _points(scenario: "Scenario") -> dict[str, tuple[float, float] | None]:
 
 def _script(row: "Listed", scenario: "Scenario", naming: "Naming", turns: "list[Turn]") -> Iterator[str]:
     from arena.printable import plain
+    from arena.replays import replayed_block
     from scenarios.scenario import Role
 
     names = {
@@ -98,6 +99,8 @@ def _script(row: "Listed", scenario: "Scenario", naming: "Naming", turns: "list[
     attempt = f", void attempt {row.attempt}" if row.attempt else ""
     yield f"Match {row.key}{attempt}"
     yield f"{names[Role.SELLER]} (seller) and {names[Role.BUYER]} (buyer) on {row.scenario}"
+    if (block := replayed_block(row.replicate)) is not None:
+        yield f"Played once more after block {block}, for drift: it is in no score"
     if row.withdrawn_at is not None:
         yield f"WITHDRAWN on {row.withdrawn_at[:10]}: {plain(row.withdrawn_reason or '')}"
     yield ""

@@ -17,6 +17,8 @@ class Replay(NamedTuple):
     """A match that was played once more."""
 
     key: str
+    first_key: str
+    """Of the cell's first play."""
     seller_version: str
     buyer_version: str
     domain_version: str
@@ -73,7 +75,13 @@ def _replays(connection: Connection, design: Design) -> list[Replay]:
     )
     query = (
         select(
-            *(again.key, again.seller_version, again.buyer_version, SCENARIOS.c.domain_version),
+            *(
+                again.key,
+                first.c.key,
+                again.seller_version,
+                again.buyer_version,
+                SCENARIOS.c.domain_version,
+            ),
             *(again.scenario_key, again.opener, again.replicate - replicates(design).start),
             *(again.seller_utility, first.c.seller_utility, again.started_at, first.c.started_at),
         )

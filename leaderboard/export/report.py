@@ -15,11 +15,13 @@ from urllib.parse import parse_qs
 
 from arena.results import Results
 from arena.store import Deviation, Store, StoredDesign
-from leaderboard import board_words, glossary, markup, wording
+from leaderboard import board_words, glossary, markup, void_words, wording
 from leaderboard.board import Board, board
-from leaderboard.export import sections
+from leaderboard.export import conditions, sections
 from leaderboard.inference.badges import Badge, badges
 from leaderboard.inference.contrasts import Comparison, asked
+from leaderboard.inference.drift import Drift, drift
+from leaderboard.inference.voids import Missing, missing
 from leaderboard.known import anchors
 from leaderboard.tables import compare as compare_table
 from leaderboard.verdicts import Verdict, verdicts
@@ -43,6 +45,9 @@ class Report:
     badges: Mapping[str, tuple[Badge, ...]]
     contrasts: Sequence[Comparison]
     """The declared ones, then other gains over base; none on a board of buyers."""
+    missing: Sequence[Missing]
+    drift: Drift | None
+    """None where no match was replayed, and on a board of buyers."""
     deviations: Sequence[Deviation]
     audits: Mapping[str, Mapping[str, Any]]
     anchors: frozenset[str]
@@ -53,14 +58,17 @@ class Report:
 def gather(store: Store, stored: StoredDesign, role: Role = Role.SELLER) -> Report:
     """Return what the report of the agents of `role` is written from."""
     results, audits = store.results(stored.design), store.audits()
+    found, sellers = board(results, role), role is Role.SELLER
     return Report(
         stored=stored,
         every=store.designs(),
         results=results,
-        board=board(results, role),
+        board=found,
         verdicts=verdicts(results, role),
         badges=badges(stored.design, audits),
-        contrasts=asked(results) if role is Role.SELLER else (),
+        contrasts=asked(results) if sellers else (),
+        missing=missing(found, store.void_counts(stored.design)),
+        drift=drift(stored.design, store.replays(stored.design)) if sellers else None,
         deviations=store.deviations(stored.design.hash),
         audits=audits,
         anchors=anchors(),
@@ -106,10 +114,14 @@ def _sections(report: Report) -> list[_Section]:
         ("guards", "Is it real? Alarms and guards", sections.guards),
     ]
     held_out: list[_Section] = [("held-out", "Held out, reported apart", sections.held_out)]
+    lacking: list[_Section] = [("missing", "Missing and void", conditions.missing)]
+    drifted: list[_Section] = [("drift", "Drift", conditions.drift)]
     return [
         ("board", f"The board of {report.board.role.value}s", sections.board_section),
         *(of_sellers if sellers else []),
         *(held_out if report.board.held_out_domains else []),
+        *(lacking if void_words.anything(report.missing) else []),
+        *(drifted if report.drift is not None else []),
         ("deviations", "What departed from the design", sections.deviations),
         ("design", "The design", sections.design),
         ("methods", "How to read this", _methods),

@@ -11,6 +11,8 @@ from arena.cli import app
 from arena.replays import replays
 from arena.store import Filter, Replay, Store
 from leaderboard import drift_words
+from leaderboard.export.report import gather
+from leaderboard.export.report import page as write
 from leaderboard.inference.drift import drift
 from tests.arena.store import matches
 from tests.leaderboard import synthetic
@@ -30,6 +32,7 @@ def world(rng: np.random.Generator, planted: float = 0.0, cells: int = CELLS) ->
             found.append(
                 Replay(
                     key=f"{cell}-{block}",
+                    first_key=f"{cell}",
                     seller_version="a",
                     buyer_version="xy"[cell % 2],
                     domain_version="1",
@@ -156,6 +159,11 @@ def test_the_store_pairs_every_replay_with_its_first_play(path: Path) -> None:
     assert len(found) == 7 * 7 - 1
 
 
+def store_replays(path: Path) -> list[Replay]:
+    with Store.open(str(path)) as store:
+        return store.replays(store.design().design)
+
+
 def test_the_command_prints_it(path: Path) -> None:
     def arena(*arguments: str) -> str:
         done = CliRunner().invoke(app, [*arguments, "--db", str(path)])
@@ -169,15 +177,23 @@ def test_the_command_prints_it(path: Path) -> None:
     assert printed.items() >= found.to_json().items()
     assert printed["design"] == design.hash
     assert printed["value"] == pytest.approx(-0.2, abs=0.02)
+    assert {one["key"] for one in printed["replays"]} == {r.key for r in store_replays(path)}
+    key = printed["replays"][0]["key"]
+    assert "Played once more after block 1, for drift" in arena("show", key)
     text = arena("drift")
     assert "against linear" in text
     assert "after block 7 (30 Nov 2026, 17:00 UTC)" in text
 
 
-def test_the_page_shows_it_where_there_are_replays(opened_well, tmp_path, monkeypatch) -> None:
+def test_the_page_shows_it_where_there_are_replays(opened_well, path, tmp_path, monkeypatch) -> None:
+    (first, *_) = store_replays(path)
+    assert "for drift: it is in no score" in shown(opened_well(view="match", key=first.key))
     page = shown(opened_well(view="guards"))
     assert ">Drift<" in page
     assert "after block 3" in page
+    with Store.open(str(path)) as store:
+        report = gather(store, store.design())
+    assert ">Drift<" in write(report)
     bare = tmp_path / "bare.db"
     with Store.open(str(bare)) as store:
         matches.fill(store, matches.design())

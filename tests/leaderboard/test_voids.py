@@ -14,6 +14,7 @@ from arena.schedule import plan
 from arena.store import Store
 from leaderboard.board import board
 from leaderboard.export.matches import match_rows
+from leaderboard.export.report import gather, page
 from leaderboard.inference.voids import missing
 from scenarios.scenario import Role
 from tests.arena.store import matches
@@ -198,15 +199,22 @@ def test_the_export_has_it(stored) -> None:
 def test_the_page_of_the_board_shows_it_until_a_filter_narrows_it(opened_well, stored) -> None:
     design, results, counts, _ = stored
     (first, *_) = missing(board(results), counts)
-    page = shown(opened_well(view="board"))
-    assert "Missing and void" in page
-    assert f"{first.row.bounds[0]:.3f}" in page
-    assert "rate limit" in page
+    seen = shown(opened_well(view="board"))
+    assert "Missing and void" in seen
+    assert f"{first.row.bounds[0]:.3f}" in seen
+    assert "rate limit" in seen
     where = {
         query["seller"] for query in links(opened_well(view="board"), "matches") if "record" in query
     }
     assert where == {player.version for player in design.sellers}
     assert "Missing and void" not in shown(opened_well(view="board", opener="seller"))
+
+
+def test_the_report_has_it(stored) -> None:
+    *_, store = stored
+    report = page(gather(store, store.design()))
+    assert ">Missing and void<" in report
+    assert "rate limit" in report
 
 
 def test_lists_and_matches_of_the_pages_name_it(opened_well, stored) -> None:
@@ -215,8 +223,8 @@ def test_lists_and_matches_of_the_pages_name_it(opened_well, stored) -> None:
     limited = next(
         m for m in store.matches(matches_of(stored[0]), voids=True) if m.trouble == "rate_limit"
     )
-    page = opened_well(view="match", key=limited.key, attempt=str(limited.attempt))
-    assert "(rate limit)" in shown(page)
+    seen = opened_well(view="match", key=limited.key, attempt=str(limited.attempt))
+    assert "(rate limit)" in shown(seen)
 
 
 def test_a_complete_board_has_no_such_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
