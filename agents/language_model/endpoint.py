@@ -6,6 +6,7 @@ them); a provider that says 429 halves the requests at once, which then grow aga
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -32,7 +33,8 @@ class Endpoint:
         self._allowed = MOST_AT_ONCE
         """Requests at once, now; a fraction counts towards the next whole one."""
         self._busy = 0
-        self._free = asyncio.Condition()
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        """Who waits for a place, the first to come first; one that was cancelled is passed over."""
         self._quiet_until = 0.0
         self._requests: AsyncLimiter | None = None
         self._tokens: AsyncLimiter | None = None
@@ -48,9 +50,7 @@ class Endpoint:
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncGenerator[None]:
         """Wait until a request of about so many tokens may be sent, and hold its place meanwhile."""
-        async with self._free:
-            await self._free.wait_for(lambda: self._busy < max(1, int(self._allowed)))
-            self._busy += 1
+        await self._enter()
         try:
             if self._requests is not None:
                 await self._requests.acquire()
@@ -60,13 +60,35 @@ class Endpoint:
                 await asyncio.sleep(wait)
             yield
         finally:
-            async with self._free:
-                self._busy -= 1
-                self._free.notify_all()
+            self._leave()
+
+    async def _enter(self) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        self._admit()
+        try:
+            await turn
+        except BaseException:
+            if turn.done() and not turn.cancelled():  # it was given a place in the same moment
+                self._leave()
+            raise
+
+    def _leave(self) -> None:
+        """Give a place back. Nothing is awaited, so that no cancellation can come in between."""
+        self._busy -= 1
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting and self._busy < max(1, int(self._allowed)):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._busy += 1
+                turn.set_result(None)
 
     def answered(self) -> None:
         """Let a little more through: one request more for as many answers as are allowed at once."""
         self._allowed = min(self._most, self._allowed + 1 / max(1.0, self._allowed))
+        self._admit()
 
     def refused(self, quiet_s: float) -> None:
         """Halve what is let through at once after a 429, and send nothing for `quiet_s` seconds.

@@ -3,17 +3,22 @@
 What the model itself did is a fault of its own (:func:`own_fault`); all else is the provider's trouble,
 with what to do about it and no secret in its words (:func:`provider_error`). `docs/agents.md` has the
 table.
+
+LiteLLM's classes do not suffice: it calls a broken connection and a body that is no completion a
+server's 500, and knows the wordings of some providers only. What it was told by HTTP stands in the chain
+of the exception's causes.
 """
 
 import re
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from agents.agent import ProviderError, Trouble
 from agents.language_model.library import api_key, library
+from agents.language_model.prompt import NO_ANSWER
 from agents.language_model.redaction import clean
 from agents.spec import AgentSpec, Connection
 
@@ -21,17 +26,39 @@ _SCHEMA = re.compile(
     r"response_?format|json_?schema|output_config|structured output|response_?schema|\bschema\b|grammar",
     re.IGNORECASE,
 )
-_QUOTA = re.compile(
-    r"insufficient_quota|exceeded your current quota|credit balance|billing", re.IGNORECASE
+_CONTEXT = re.compile(
+    r"context[ _](length|window|size|limit)|maximum (context|prompt|model|input) length"
+    r"|maximum number of tokens|(prompt|input)\b.{0,60}\btoo (long|large)",
+    re.IGNORECASE,
 )
+_FILTER = re.compile(
+    r"content[_ ](policy|filter|management)|safety system|flagged|requires moderation", re.IGNORECASE
+)
+_QUOTA = re.compile(
+    r"insufficient[_ ](quota|balance|funds|credit)|exceeded your current quota|credit balance is too low"
+    r"|billing[_ ](hard[_ ]limit|not[_ ]active)|(used all|out of|no) (available )?credits",
+    re.IGNORECASE,
+)
+_LATER = re.compile(r"(try again|retry) in|retry_?delay|per[ _](minute|hour|day)", re.IGNORECASE)
+"""Google says of a limit of rate, too, that a quota is exceeded."""
+_REFUSING = (400, 403, 413, 422)
+_BY_STATUS = {
+    401: Trouble.AUTHENTICATION,
+    403: Trouble.AUTHENTICATION,
+    402: Trouble.QUOTA,
+    404: Trouble.UNKNOWN_MODEL,
+    410: Trouble.UNKNOWN_MODEL,
+    429: Trouble.RATE_LIMIT,
+    **dict.fromkeys((408, 409, 425), Trouble.SERVER),
+}
 
 
 def own_fault(error: Exception, messages: Sequence[Mapping[str, str]]) -> str | None:
     """Return the fault that an exception stands for where it is the agent's own doing; else None."""
-    litellm = library()
-    if isinstance(error, litellm.ContextWindowExceededError) and own_words(messages):
-        return "context_overrun"
-    if isinstance(error, litellm.ContentPolicyViolationError):
+    if _overruns(error):
+        return "context_overrun" if own_words(messages) else None
+    filtered = isinstance(error, library().ContentPolicyViolationError)
+    if filtered or (_status(error) in (400, 403) and _FILTER.search(str(error))):
         return "refusal"
     return None
 
@@ -39,10 +66,13 @@ def own_fault(error: Exception, messages: Sequence[Mapping[str, str]]) -> str | 
 def own_words(messages: Sequence[Mapping[str, str]]) -> bool:
     """Return whether at least half of what a conversation grew by is the model's own.
 
-    The first two messages, the prompt, are nobody's. Where it is less, a context that is too small is
-    not the model's doing: this project's choice.
+    The first two messages, the prompt, are nobody's, nor is an answer that did not come and the asking
+    again that followed it. Where it is less, a context that is too small is not the model's doing: this
+    project's choice.
     """
-    grown = messages[2:]
+    grown = list(messages[2:])
+    while len(grown) > 1 and grown[-2]["role"] == "assistant" and grown[-2]["content"] == NO_ANSWER:
+        del grown[-2:]
     own = sum(len(message["content"]) for message in grown if message["role"] == "assistant")
     return own > 0 and 2 * own >= sum(len(message["content"]) for message in grown)
 
@@ -51,7 +81,7 @@ def refuses_schema(error: Exception) -> bool:
     """Return whether a provider refused a request for the schema that came with it."""
     litellm = library()
     refused = (litellm.BadRequestError, litellm.UnprocessableEntityError)
-    return isinstance(error, refused) and _SCHEMA.search(str(error)) is not None
+    return isinstance(error, refused) and not _overruns(error) and _SCHEMA.search(str(error)) is not None
 
 
 def provider_error(
@@ -59,56 +89,99 @@ def provider_error(
 ) -> ProviderError:
     """Return the trouble that an exception stands for, with what to do about it."""
     where = address or "the provider"
-    trouble, advice, detail = _read(error, connection, where, timeout_s)
-    told = f"{spec.model}: {advice}: {detail}"
+    trouble = _trouble(error)
+    detail = _unreachable(error) or str(error) or type(error).__name__
+    told = f"{spec.model}: {_advice(error, trouble, connection, where, timeout_s)}: {detail}"
     return ProviderError(clean(told, api_key(connection, address)), trouble, _retry_after(error))
-
-
-def _read(
-    error: Exception, connection: Connection, where: str, timeout_s: float
-) -> tuple[Trouble, str, str]:
-    """Return the trouble, what to do, and the provider's own words."""
-    litellm = library()
-    status = getattr(error, "status_code", None)
-    detail = str(error) or type(error).__name__
-    if (unreachable := _unreachable(error)) is not None:
-        return Trouble.CONNECTION, f"cannot reach {where}; check that it is up", unreachable
-    if isinstance(error, TimeoutError):
-        advice = f"{where} did not answer in time (at most {timeout_s:g} s)"
-        return Trouble.SILENCE, advice, "nothing came"
-    if isinstance(error, litellm.Timeout):  # LiteLLM calls a server's 408 so, too
-        advice = f"{where} did not answer in time (at most {timeout_s:g} s)"
-        return Trouble.SERVER, advice, detail
-    if isinstance(error, litellm.AuthenticationError | litellm.PermissionDeniedError):
-        named = connection.api_key_env
-        key = f"the key in {named}" if named else "the key (name its variable with --api-key-env)"
-        return Trouble.AUTHENTICATION, f"{where} refused access; check {key}", detail
-    if isinstance(error, litellm.NotFoundError):
-        advice = f"{where} does not know the model; check its name and --api-base"
-        return Trouble.UNKNOWN_MODEL, advice, detail
-    if status == 402 or (status in (400, 429) and _QUOTA.search(detail)):
-        return Trouble.QUOTA, f"{where} says that the account has no money left; top it up", detail
-    if isinstance(error, litellm.RateLimitError):
-        advice = f"{where} is limiting the rate (429); lower --concurrency or wait"
-        return Trouble.RATE_LIMIT, advice, detail
-    if "LLM Provider NOT provided" in detail:
-        advice = "LiteLLM knows no provider by this name; check --model"
-        return Trouble.UNKNOWN_MODEL, advice, "it is written PROVIDER/MODEL, as in openai/gpt-5"
-    if isinstance(error, litellm.ContextWindowExceededError):
-        advice = "the match does not fit the model's context; serve it with a larger one"
-        return Trouble.CONTEXT, advice, detail
-    if isinstance(error, litellm.BadRequestError | litellm.UnprocessableEntityError):
-        advice = f"{where} rejected the request; check sampling and --structured"
-        return Trouble.REJECTED, advice, detail
-    if isinstance(error, litellm.APIConnectionError):
-        return Trouble.CONNECTION, f"cannot reach {where}; check that it is up", detail
-    return Trouble.SERVER, f"{where} failed" + (f" ({status})" if status else ""), detail
 
 
 def malformed(what: str, spec: AgentSpec, address: str | None) -> ProviderError:
     """Return the trouble of an answer that is no completion."""
     where = address or "the provider"
     return ProviderError(f"{spec.model}: {where} sent no completion: {what}", Trouble.MALFORMED)
+
+
+def silence(spec: AgentSpec, address: str | None, seconds: float, what: str) -> ProviderError:
+    """Return the trouble of a provider that did not answer within `seconds`."""
+    where = address or "the provider"
+    told = f"{spec.model}: {where} did not answer in time (at most {seconds:g} s): {what}"
+    return ProviderError(told, Trouble.SILENCE)
+
+
+def _trouble(error: Exception) -> Trouble:
+    """Return the kind of trouble that an exception stands for."""
+    import httpx
+
+    status, words = _status(error), str(error)
+    broken = [cause for cause in _chain(error) if isinstance(cause, httpx.TransportError)]
+    if _unreachable(error) is not None:
+        return Trouble.CONNECTION
+    if isinstance(error, TimeoutError) or any(isinstance(b, httpx.TimeoutException) for b in broken):
+        return Trouble.SILENCE
+    if broken:
+        return Trouble.CONNECTION
+    if isinstance(error, ImportError) or "LLM Provider NOT provided" in words:
+        return Trouble.UNKNOWN_MODEL
+    if _overruns(error):
+        return Trouble.CONTEXT
+    if status in (400, 403, 429) and _QUOTA.search(words):
+        for_now = _LATER.search(words) or _retry_after(error) is not None
+        return Trouble.RATE_LIMIT if for_now else Trouble.QUOTA
+    if status is None:
+        return Trouble.MALFORMED
+    otherwise = Trouble.REJECTED if 400 <= status < 500 else Trouble.SERVER
+    return _BY_STATUS.get(status, otherwise)
+
+
+def _advice(
+    error: Exception, trouble: Trouble, connection: Connection, where: str, timeout_s: float
+) -> str:
+    """Return what happened and what to do, in a few words."""
+    status = _status(error)
+    late = f"{where} did not answer in time (at most {timeout_s:g} s)"
+    if trouble is Trouble.SILENCE or status in (408, 504):
+        return late
+    if trouble is Trouble.CONNECTION:
+        broke = f"the connection to {where} broke"
+        return broke if _unreachable(error) is None else f"cannot reach {where}; check that it is up"
+    if trouble is Trouble.UNKNOWN_MODEL and isinstance(error, ImportError):
+        return "LiteLLM needs another library for this provider; install it"
+    if trouble is Trouble.UNKNOWN_MODEL and "LLM Provider NOT provided" in str(error):
+        return "LiteLLM knows no provider by this name; check --model (PROVIDER/MODEL, as openai/gpt-5)"
+    named = connection.api_key_env
+    key = f"the key in {named}" if named else "the key (name its variable with --api-key-env)"
+    return {
+        Trouble.AUTHENTICATION: f"{where} refused access; check {key}",
+        Trouble.UNKNOWN_MODEL: f"{where} does not know the model; check its name and --api-base",
+        Trouble.QUOTA: f"{where} says that the account has no money left; top it up",
+        Trouble.RATE_LIMIT: f"{where} is limiting the rate (429); lower --concurrency or wait",
+        Trouble.CONTEXT: "the match does not fit the model's context; serve it with a larger one",
+        Trouble.REJECTED: f"{where} rejected the request; check sampling and --structured",
+        Trouble.MALFORMED: f"{where} sent no completion",
+    }.get(trouble, f"{where} failed" + (f" ({status})" if status else ""))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and what it was raised from or during, the outermost first."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _status(error: Exception) -> int | None:
+    """Return the HTTP status that an exception stands for; None where the provider sent no failure."""
+    import httpx
+
+    status = getattr(error, "status_code", None)
+    told = any(isinstance(cause, httpx.HTTPStatusError) for cause in _chain(error))
+    return status if told or status not in (200, 500) else None
+
+
+def _overruns(error: Exception) -> bool:
+    """Return whether a provider said that a conversation does not fit."""
+    if isinstance(error, library().ContextWindowExceededError):
+        return True
+    return _status(error) in _REFUSING and _CONTEXT.search(str(error)) is not None
 
 
 def _retry_after(error: Exception) -> float | None:
@@ -126,10 +199,8 @@ def _retry_after(error: Exception) -> float | None:
 
 
 def _unreachable(error: BaseException | None) -> str | None:
-    """Return why no connection came about, in the system's words; None where one did. LiteLLM calls
-    this a server's 500."""
-    while error is not None:
-        if isinstance(error, ConnectionRefusedError | socket.gaierror):
-            return error.strerror or str(error)
-        error = error.__cause__ or error.__context__
+    """Return why no connection came about, in the system's words; None where one did."""
+    for cause in _chain(error):
+        if isinstance(cause, ConnectionRefusedError | socket.gaierror):
+            return cause.strerror or str(cause)
     return None

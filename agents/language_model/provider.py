@@ -2,18 +2,52 @@
 
 import asyncio
 import time
+from dataclasses import dataclass, field
 from typing import Any
 
 from agents.agent import StillAnsweringError, Usage
-from agents.language_model.faults import malformed, own_fault, provider_error, refuses_schema
+from agents.language_model.faults import malformed, own_fault, provider_error, refuses_schema, silence
 from agents.language_model.library import api_key, library
 from agents.language_model.prices import cost_of
 from agents.language_model.request import Completion, Request
 from agents.spec import Connection
 
+STALLED_S = 30.0
+"""A stream that sent no word for so long, or for half of its time, has stalled: that is the provider's
+silence. This project's choice."""
+LITELLM_LATER_S = 30.0
+"""LiteLLM's own timeout comes so much later than ours, which alone tells whose doing it is."""
+
 
 class SchemaRefusedError(Exception):
     """The provider takes no such schema."""
+
+
+@dataclass
+class Stream:
+    """What came of a stream so far."""
+
+    chunks: list[Any] = field(default_factory=list)
+    characters: int = 0
+    """Of answer and reasoning."""
+    spoke_at: float = 0.0
+    """When the last of them came, on the clock of time.monotonic."""
+    came: bool = False
+    """Whether it held a part of a completion: of a body that is none, LiteLLM makes an empty answer."""
+
+    def add(self, chunk: Any) -> None:
+        """Take in a piece."""
+        self.chunks.append(chunk)
+        delta = chunk.choices[0].delta if chunk.choices else None
+        words = (getattr(delta, name, None) for name in ("content", "reasoning_content"))
+        if new := sum(len(word) for word in words if isinstance(word, str)):
+            self.characters += new
+            self.spoke_at = time.monotonic()
+
+    def running(self, timeout_s: float) -> bool:
+        """Return whether words were coming when `timeout_s` was over."""
+        quiet_s = time.monotonic() - self.spoke_at
+        return self.characters > 0 and quiet_s < min(STALLED_S, timeout_s / 2)
 
 
 async def call(
@@ -25,57 +59,73 @@ async def call(
     `timeout_s` was over, and SchemaRefusedError. The errors hold no secret.
     """
     begun = time.perf_counter()
-    chunks: list[Any] = []
+    stream = Stream()
+    arguments = _arguments(request, connection, address, timeout_s)
     try:
         async with asyncio.timeout(timeout_s):
-            response = await _response(request, connection, address, timeout_s, chunks)
+            response = await _response(arguments, connection.stream, stream)
     except Exception as error:
-        if isinstance(error, TimeoutError) and chunks:
+        # `from None`: the chain would show the request, and with it the key.
+        if isinstance(error, TimeoutError) and stream.running(timeout_s):
             raise StillAnsweringError(
-                f"{request.spec.model} was still answering after {timeout_s:g} s"
+                f"{request.spec.model} was still answering after {timeout_s:g} s, "
+                f"{stream.characters} characters into it"
             ) from None
+        if isinstance(error, TimeoutError):
+            came = "it stopped in the middle of its answer" if stream.characters else "nothing came"
+            raise silence(request.spec, address, timeout_s, came) from None
         if request.format is not None and refuses_schema(error):
             raise SchemaRefusedError from None
         if (own := own_fault(error, request.messages)) is not None:
             seconds = round(time.perf_counter() - begun, 4)
             return Completion("", "", own, Usage(latency_s=seconds), None)
-        # `from None`: the chain would show the request, and with it the key.
         raise provider_error(error, request.spec, connection, address, timeout_s) from None
+    if connection.stream and not stream.came:
+        raise malformed("its stream is none", request.spec, address)
     return _completion(response, request, connection, address, time.perf_counter() - begun)
 
 
-async def _response(
-    request: Request,
-    connection: Connection,
-    address: str | None,
-    timeout_s: float,
-    chunks: list[Any],
-) -> Any:
-    """Return LiteLLM's response; a stream's parts are gathered in `chunks` on the way."""
-    arguments = request.arguments | {"timeout": timeout_s, "max_retries": 0}
+def _arguments(
+    request: Request, connection: Connection, address: str | None, timeout_s: float
+) -> dict[str, Any]:
+    """Return all that LiteLLM is called with. It is to try once."""
+    arguments = request.arguments | {"timeout": timeout_s + LITELLM_LATER_S, "max_retries": 0}
     if address is not None:
         arguments["api_base"] = address
     key = api_key(connection, address)
     if key is not None:
         arguments["api_key"] = key
-    if not connection.stream:
-        return await library().acompletion(**arguments)
-    stream = await library().acompletion(
-        **arguments, stream=True, stream_options={"include_usage": True}
-    )
-    async for chunk in stream:
-        chunks.append(chunk)
-    return library().stream_chunk_builder(chunks, messages=arguments["messages"])
+    if connection.stream:
+        arguments |= {"stream": True, "stream_options": {"include_usage": True}}
+    return arguments
+
+
+async def _response(arguments: dict[str, Any], streamed: bool, stream: Stream) -> Any:
+    """Return LiteLLM's response; a stream's parts are gathered in `stream` on the way."""
+    response = await library().acompletion(**arguments)
+    if not streamed:
+        return response
+    async for chunk in response:
+        stream.add(chunk)
+    sent = response.chunks
+    stream.came = bool(sent)
+    whole = library().stream_chunk_builder(stream.chunks, messages=arguments["messages"])
+    # Where the provider did not count tokens, LiteLLM guesses: that is not known.
+    if whole is not None and all(getattr(chunk, "usage", None) is None for chunk in sent):
+        whole.usage = None
+    return whole
 
 
 def _completion(
     response: Any, request: Request, connection: Connection, address: str | None, seconds: float
 ) -> Completion:
-    choices = getattr(response, "choices", None)
-    if not choices:
+    choices = getattr(response, "choices", None) or []
+    message = choices[0].message if choices else None
+    if message is None:
         raise malformed("it has no choices", request.spec, address)
-    message = choices[0].message
     text, fault = message.content or "", None
+    if not isinstance(text, str):
+        raise malformed("its content is no text", request.spec, address)
     extra = getattr(message, "provider_specific_fields", None) or {}
     refusal = getattr(message, "refusal", None) or extra.get("refusal")
     if choices[0].finish_reason == "length":
