@@ -1,7 +1,6 @@
-"""Properties of the parser: it never raises, never repairs, and takes linear time."""
+"""Properties of the parser: it never raises and never repairs. `test_fuzz.py` has what it costs."""
 
 import json
-from time import process_time
 from typing import Any
 
 import pytest
@@ -107,37 +106,6 @@ def test_two_objects_are_never_an_answer(first: dict[str, Any], second: dict[str
 def test_a_key_that_stands_twice_is_never_an_answer(content: dict[str, Any], key: str) -> None:
     body = json.dumps(content)[1:-1]
     assert parse(f'{{{body}, "{key}": "", "{key}": ""}}') is Fault.DUPLICATE_KEY
-
-
-HOSTILE = {
-    "braces": "{",
-    "objects": '{"a":',
-    "lists": '{"a":[',
-    "finished objects": '{"action": "talk"} ',
-    "open thinking": "<think>",
-    "thinking": "<think></think>",
-    "thinking with braces": "<think>{</think>",
-    "thinking never closed by the right tag": "<think></thinking>",
-    "closing tags": "</think>",
-    "objects and closing tags": '{"</think>',
-    "half tags": "<thin",
-    "channels": "<|channel>thought ",
-    "escapes": '{"\\',
-    "white space": " ",
-    "white space and fences": "``` ",
-    "digits": '{"a": ' + "9" * 1000,
-    "minus": "-",
-}
-
-
-@pytest.mark.parametrize("shape", HOSTILE)
-def test_time_is_linear_on_hostile_text(shape: str) -> None:
-    text = (HOSTILE[shape] * ANSWER_LIMIT)[:ANSWER_LIMIT]
-    began = process_time()
-    for prefix in ("", "{", '{"message": "', "x"):
-        assert isinstance(parse((prefix + text)[:ANSWER_LIMIT]), Fault)
-    # Quadratic time at this length is tens of seconds.
-    assert process_time() - began < 1.0
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'])
