@@ -106,7 +106,8 @@ class Usage(NamedTuple):
     cost_usd: float | None = None
     latency_s: float | None = None
     cached: bool = False
-    """Whether the answer came from the cache: nobody was asked, and it cost nothing."""
+    """Whether the answer came from the cache: nobody was asked, and the rest is as it was when it was
+    given first."""
 
 
 @dataclass(slots=True)

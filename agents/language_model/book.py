@@ -21,6 +21,8 @@ class Came(StrEnum):
     """No answer, and nothing to pay: it was refused, or nobody was there."""
     UNKNOWN = "unknown"
     """No answer, but the provider may have worked on it: it may be billed at up to its reservation."""
+    CACHED = "cached"
+    """No call at all: the answer had been kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,9 @@ class Book(Protocol):
         """Enter what came of a call: the completion where there is one, else the trouble."""
         ...
 
-    def known(self, key: str) -> Completion | None:
-        """Return what is cached under a request's key, None where nothing is."""
+    def known(self, key: str, agent: str, match: str | None) -> Completion | None:
+        """Return what is cached under a request's key, marked as such and entered as what `agent` (its
+        version) is given in `match` (its key); None where nothing is."""
         ...
 
     def keep(self, key: str, completion: Completion) -> None:
@@ -75,7 +78,7 @@ class NoBook:
     ) -> None:
         """Enter nothing."""
 
-    def known(self, key: str) -> Completion | None:
+    def known(self, key: str, agent: str, match: str | None) -> Completion | None:
         """Know nothing."""
         return None
 

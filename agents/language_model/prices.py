@@ -1,5 +1,6 @@
 """What calls to a model cost, in US dollars, where that is known."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,21 +9,19 @@ from agents.spec import AgentSpec, Connection
 
 TOKENS_A_MESSAGE = 16
 """More than any chat template spends on the frame of a message."""
+TOKENS_A_SCHEMA = 1024
+"""More than providers add to a schema in words of their own."""
 
 
 def price_of(spec: AgentSpec, connection: Connection, taken: int, given: int) -> float | None:
     """Return the price of so many tokens in and out in US dollars; None: unknown.
 
-    The connection's own prices, else LiteLLM's map; discounts for cached prompts are not counted.
+    The connection's own prices, else LiteLLM's map, which knows nothing of an address of the user's own;
+    discounts for cached prompts are not counted.
     """
     if (own := _own_price(connection, taken, given)) is not None:
         return own
-    try:
-        cost = library().cost_per_token(model=spec.model, prompt_tokens=taken, completion_tokens=given)
-    except Exception:  # the map has no price, and says so with several kinds of exception
-        return None
-    # The map also holds zeros where nobody filled in a price: that is not known to be free.
-    return float(sum(cost)) or None
+    return None if connection.api_base else _mapped(spec, prompt_tokens=taken, completion_tokens=given)
 
 
 def cost_of(
@@ -33,24 +32,49 @@ def cost_of(
         return None
     if (own := _own_price(connection, taken, given)) is not None:
         return own
+    if connection.api_base:
+        return None
     try:
         cost = library().completion_cost(completion_response=response, model=spec.model)
-    except Exception:  # as above
+    except Exception:  # the map has no price, and says so with several kinds of exception
         return None
     return float(cost) or None
 
 
-def most_tokens(messages: Sequence[Mapping[str, str]]) -> int:
-    """Return more tokens than `messages` can be: a token stands for at least one byte of UTF-8."""
-    return sum(len(m["content"].encode("utf-8", "replace")) + TOKENS_A_MESSAGE for m in messages)
+def most_tokens(messages: Sequence[Mapping[str, str]], format: Mapping[str, Any] | None = None) -> int:
+    """Return more tokens than `messages` can be, and a schema, which providers may show the model: a
+    token stands for at least one byte of UTF-8."""
+    schema = 0 if format is None else len(json.dumps(format)) + TOKENS_A_SCHEMA
+    return schema + sum(
+        len(m["content"].encode("utf-8", "replace")) + TOKENS_A_MESSAGE for m in messages
+    )
 
 
-def most_usd(
-    spec: AgentSpec, connection: Connection, messages: Sequence[Mapping[str, str]], given: int
-) -> float | None:
-    """Return the most that one call with `messages` and an answer of `given` tokens can cost; None where
-    the price is not known."""
-    return price_of(spec, connection, most_tokens(messages), given)
+def most_usd(spec: AgentSpec, connection: Connection, taken: int, given: int) -> float | None:
+    """Return the most that one call of at most so many tokens in and out can cost; None where the price
+    is not known."""
+    plain = price_of(spec, connection, taken, given)
+    if plain is None or _own_price(connection, taken, given) is not None:
+        return plain
+    # Some charge more for thinking, or for what they then keep in their own caches.
+    usage = library().Usage(
+        prompt_tokens=taken,
+        completion_tokens=given,
+        total_tokens=taken + given,
+        completion_tokens_details={"reasoning_tokens": given},
+        cache_creation_input_tokens=taken,
+    )
+    return max(plain, _mapped(spec, usage_object=usage) or 0.0)
+
+
+def _mapped(spec: AgentSpec, **tokens: Any) -> float | None:
+    """Return what LiteLLM's map has as the price of tokens."""
+    try:
+        cost = library().cost_per_token(model=spec.model, **tokens)
+    except Exception:  # as above
+        return None
+    # The map also holds zeros where nobody filled in a price: that is not known to be free.
+    return float(sum(cost)) or None
 
 
 def _own_price(connection: Connection, taken: int, given: int) -> float | None:

@@ -1,6 +1,7 @@
 """The database: the only room of SQLModel, SQLAlchemy and Alembic."""
 
 from arena.store.agents import Registration
+from arena.store.calls import Bill, Call, Cost, Mean
 from arena.store.database import DEFAULT, MissingDatabase, StoreError, redacted
 from arena.store.listing import Filter, Listed
 from arena.store.logs import Deviation
@@ -13,9 +14,13 @@ from arena.store.voids import VoidCount
 
 __all__ = [
     "DEFAULT",
+    "Bill",
+    "Call",
+    "Cost",
     "Deviation",
     "Filter",
     "Listed",
+    "Mean",
     "MissingDatabase",
     "Pace",
     "Registration",

@@ -89,10 +89,17 @@ def engine_for(url: URL) -> Engine:
     return engine
 
 
-def writing(engine: Engine) -> Connection:
+def writing(engine: Engine, durable: bool = False) -> Connection:
     """Return a connection whose transactions take SQLite's write lock from the start, so that a reader
-    never has to become a writer halfway (which fails at once where another is writing)."""
-    return engine.connect().execution_options(immediate=True)
+    never has to become a writer halfway (which fails at once where another is writing).
+
+    SQLite's last transactions before a power cut may be lost, unless they are `durable`.
+    """
+    connection = engine.connect().execution_options(immediate=True)
+    if engine.dialect.name == "sqlite":
+        level = "FULL" if durable else "NORMAL"
+        connection.connection.cursor().execute(f"PRAGMA synchronous = {level}")
+    return connection
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]], key: str) -> None:

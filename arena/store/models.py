@@ -169,28 +169,46 @@ class VoidRow(_PlayedColumns, table=True):
     in attempts that older releases kept."""
 
 
-class CallRow(SQLModel, table=True):
-    """A call to a model's provider: entered before it is made, settled after it."""
+class BillRow(SQLModel, table=True):
+    """What one run of a design has run up at providers."""
 
-    __tablename__ = "calls"
+    __tablename__ = "bills"
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: str = Field(primary_key=True, max_length=12)
     design_hash: str = Field(
         sa_column=Column(String(12), ForeignKey("designs.hash"), nullable=False, index=True)
     )
+    at: str = Field(max_length=32)
+    charged_nano: int = Field(sa_type=BigInteger)
+    """What its calls are charged, in billionths of a US dollar: their cost, or their most where the cost
+    is not known."""
+
+
+class CallRow(SQLModel, table=True):
+    """A call to a model's provider: entered before it is made, settled after it. Amounts are in
+    billionths of a US dollar."""
+
+    __tablename__ = "calls"
+    __table_args__ = {"sqlite_with_rowid": False}
+
+    bill: str = Field(
+        sa_column=Column(String(12), ForeignKey("bills.id"), primary_key=True, nullable=False)
+    )
+    number: int = Field(primary_key=True)
+    """Within its bill, from 1."""
     agent_version: str = Field(sa_column=_version(12, "agents.version"))
     match_key: str | None = Field(default=None, max_length=32)
     """Of a match that may never have been finished."""
-    number: int
+    sending: int
     """1 for the first try of a request, 2 for the second."""
     at: str = Field(max_length=32)
     came: str | None = Field(default=None, max_length=8)
     """An `agents.language_model.book.Came`; null while it is under way, and for ever where the process
     was killed then."""
     trouble: str | None = Field(default=None, max_length=16)
-    most_usd: float | None = None
+    most_nano: int | None = Field(default=None, sa_type=BigInteger)
     """The most that it could cost; null where the price is not known."""
-    cost_usd: float | None = None
+    cost_nano: int | None = Field(default=None, sa_type=BigInteger)
     tokens_in: int | None = None
     tokens_out: int | None = None
     latency_s: float | None = None
@@ -289,6 +307,7 @@ DOMAINS = _table(DomainRow)
 SCENARIOS = _table(ScenarioRow)
 MATCHES = _table(MatchRow)
 VOIDS = _table(VoidRow)
+BILLS = _table(BillRow)
 CALLS = _table(CallRow)
 ANSWERS = _table(AnswerRow)
 MEASURES = _table(MeasuresRow)

@@ -81,9 +81,10 @@ class Opened:
             raise trouble(self._engine.url, error) from error
 
     @contextmanager
-    def _writing(self) -> Generator[sa.Connection]:
+    def _writing(self, *, durable: bool = False) -> Generator[sa.Connection]:
+        """Give a transaction that writes; a `durable` one outlasts a power cut once it is committed."""
         try:
-            with writing(self._engine) as connection, connection.begin():
+            with writing(self._engine, durable) as connection, connection.begin():
                 connection.execute(sa.update(STATE).values(revision=STATE.c.revision + 1))
                 yield connection
         except IntegrityError:

@@ -21,6 +21,7 @@ from arena.results import Results
 from arena.schedule import Place
 from arena.store import agents, columns, listing
 from arena.store.agents import Registration
+from arena.store.calls import Calls
 from arena.store.database import (
     StoreError,
     insert_new,
@@ -47,7 +48,7 @@ class StoredDesign(NamedTuple):
     last_run_at: str
 
 
-class Store(Logs, TrainingLog, Replays, Voids):
+class Store(Logs, TrainingLog, Replays, Voids, Calls):
     """An open database. Use it as a context manager, or close it."""
 
     # Agents

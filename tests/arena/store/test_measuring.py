@@ -19,7 +19,18 @@ from scenarios.scenario import Role
 from tests.arena.running import rows
 from tests.arena.store.matches import design, freeze, row
 
-TABLES_SINCE = ("answers", "calls", "training_steps", "training_runs", "audits", "deviations", "measures")
+TABLES_SINCE = (
+    *(
+        "answers",
+        "calls",
+        "bills",
+        "training_steps",
+        "training_runs",
+        "audits",
+        "deviations",
+        "measures",
+    ),
+)
 
 
 def play_some(store: Store) -> dict[str, tuple[bytes, str | None]]:

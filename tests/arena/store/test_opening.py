@@ -95,7 +95,7 @@ def test_runs_of_before_reasons_were_kept_have_none(tmp_path: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
         connection.executescript(
             "ALTER TABLE training_runs DROP COLUMN why; ALTER TABLE voids DROP COLUMN trouble;"
-            "DROP TABLE calls; DROP TABLE answers;"
+            "DROP TABLE calls; DROP TABLE bills; DROP TABLE answers;"
         )
         connection.execute("UPDATE alembic_version SET version_num = '0002'")
         connection.commit()

@@ -13,22 +13,30 @@ def upgrade() -> None:
     """Add them; what older releases called, nobody counted."""
     op.add_column("voids", sa.Column("trouble", sa.String(16)))
     op.create_table(
-        "calls",
-        sa.Column("id", sa.Integer(), primary_key=True),
+        "bills",
+        sa.Column("id", sa.String(12), primary_key=True),
         sa.Column("design_hash", sa.String(12), sa.ForeignKey("designs.hash"), nullable=False),
+        sa.Column("at", sa.String(32), nullable=False),
+        sa.Column("charged_nano", sa.BigInteger(), nullable=False),
+    )
+    op.create_index("ix_bills_design_hash", "bills", ["design_hash"])
+    op.create_table(
+        "calls",
+        sa.Column("bill", sa.String(12), sa.ForeignKey("bills.id"), primary_key=True),
+        sa.Column("number", sa.Integer(), primary_key=True),
         sa.Column("agent_version", sa.String(12), sa.ForeignKey("agents.version"), nullable=False),
         sa.Column("match_key", sa.String(32)),
-        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("sending", sa.Integer(), nullable=False),
         sa.Column("at", sa.String(32), nullable=False),
         sa.Column("came", sa.String(8)),
         sa.Column("trouble", sa.String(16)),
-        sa.Column("most_usd", sa.Float()),
-        sa.Column("cost_usd", sa.Float()),
+        sa.Column("most_nano", sa.BigInteger()),
+        sa.Column("cost_nano", sa.BigInteger()),
         sa.Column("tokens_in", sa.Integer()),
         sa.Column("tokens_out", sa.Integer()),
         sa.Column("latency_s", sa.Float()),
+        sqlite_with_rowid=False,
     )
-    op.create_index("ix_calls_design_hash", "calls", ["design_hash"])
     op.create_table(
         "answers",
         sa.Column("key", sa.String(32), primary_key=True),
