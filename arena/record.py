@@ -62,6 +62,32 @@ class Spent(NamedTuple):
     faults: int
     """Faulty attempts."""
 
+    @property
+    def asked(self) -> bool:
+        """Whether any call is on record."""
+        return (self.tokens_in, self.tokens_out, self.cost_usd, self.latency_s) != (None,) * 4
+
+
+def of_side(row: Any, role: Role) -> Spent:
+    """Return what `role`'s calls came to, from a row with the columns of both sides."""
+    return Spent(*(getattr(row, f"{role.value}_{field}") for field in Spent._fields))
+
+
+def tokens_of(row: Any) -> int | None:
+    """Return the tokens in and out of both sides, as far as they are known; None where none are."""
+    sides = [of_side(row, role) for role in Role]
+    known = [n for side in sides for n in (side.tokens_in, side.tokens_out) if n is not None]
+    return sum(known) if known else None
+
+
+def cost_of(row: Any) -> float | None:
+    """Return what a match cost in US dollars; None where no model took part, or one's price is not
+    known."""
+    asked = [side for side in (of_side(row, role) for role in Role) if side.asked]
+    if not asked or any(side.cost_usd is None for side in asked):
+        return None
+    return sum(side.cost_usd or 0.0 for side in asked)
+
 
 class Played(NamedTuple):
     """One row of the tables `matches` and `voids`, in the order of their columns, with what is measured

@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 
 from arena.design import Design
+from arena.record import cost_of, tokens_of
 from arena.store.columns import in_design
 from arena.store.models import DOMAINS, MATCHES, SCENARIOS, VOIDS
 from scenarios.scenario import Scenario
@@ -97,28 +98,12 @@ class Listed(NamedTuple):
     @property
     def tokens(self) -> int | None:
         """Tokens in and out of both sides, as far as they are known; None where none are."""
-        sides = (
-            self.seller_tokens_in,
-            self.seller_tokens_out,
-            self.buyer_tokens_in,
-            self.buyer_tokens_out,
-        )
-        known = [tokens for tokens in sides if tokens is not None]
-        return sum(known) if known else None
+        return tokens_of(self)
 
     @property
     def cost_usd(self) -> float | None:
         """What the match cost; None where no model took part, or one's price is not known."""
-        total = None
-        for tokens, cost in (
-            (self.seller_latency_s, self.seller_cost_usd),
-            (self.buyer_latency_s, self.buyer_cost_usd),
-        ):
-            if tokens is not None and cost is None:
-                return None
-            if cost is not None:
-                total = (total or 0.0) + cost
-        return total
+        return cost_of(self)
 
     def agreed(self, scenario: Scenario) -> dict[str, str] | None:
         """Return the agreed option of each term of the match's scenario; None without a deal."""

@@ -1,0 +1,119 @@
+"""What a run of a tournament came to."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from arena.tally import Aside, Tally
+
+
+class Cause(StrEnum):
+    """What ended a run early, beside an interruption."""
+
+    BUG = "bug"
+    """A bug of this project."""
+    GIVEN_UP = "given_up"
+    """It could not go on through nobody's fault, as where its budget is spent."""
+    WORKER = "worker"
+    """A worker process ended."""
+
+
+@dataclass
+class Summary:
+    """What a run came to. planned = already + played + void + left."""
+
+    design: str
+    planned: int
+    already: int
+    """Scored before this run."""
+    played: int = 0
+    void: int = 0
+    """Tried as often as allowed, and void every time."""
+    withdrawn: int = 0
+    """Planned matches that were withdrawn; they are part of `left`."""
+    replayed: int = 0
+    """Matches of a base played once more, to see drift; they are in no other count of matches."""
+    dropped: int = 0
+    """Matches that wait for another run, since an agent of theirs was set aside; part of `left`."""
+    seconds: float = 0.0
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    """Of every agent that is not scripted, by version; of this run."""
+    interrupted: bool = False
+    cause: Cause | None = None
+    trouble: str | None = None
+    """The words of `cause`."""
+
+    @property
+    def left(self) -> int:
+        """Matches that are neither scored nor given up as void."""
+        return self.planned - self.already - self.played - self.void
+
+    @property
+    def waiting(self) -> int:
+        """Matches that the same command would still play: what is left, but for withdrawn ones."""
+        return self.left - self.withdrawn
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was planned is scored."""
+        return self.planned == self.already + self.played
+
+    @property
+    def well(self) -> bool:
+        """Whether all that was planned is scored, and no bug of ours was met."""
+        return self.complete and self.cause is not Cause.BUG
+
+    @property
+    def void_attempts(self) -> Counter[str]:
+        """Return this run's void attempts by the version of the agent whose provider failed."""
+        found = {version: tally.voids.total() for version, tally in self.tallies.items()}
+        return +Counter(found)
+
+    @property
+    def void_by_reason(self) -> Counter[str]:
+        """Return this run's void attempts by the kind of trouble, an `agents.agent.Trouble`."""
+        return sum((tally.voids for tally in self.tallies.values()), Counter())
+
+    @property
+    def forfeits(self) -> dict[tuple[str, str], int]:
+        """Return this run's forfeits by version of the agent at fault and ending."""
+        return {
+            (version, ending): count
+            for version, tally in self.tallies.items()
+            for ending, count in tally.forfeits.items()
+        }
+
+    @property
+    def paused(self) -> dict[str, Aside]:
+        """Return why agents play no more in this run, by version."""
+        return {v: tally.set_aside for v, tally in self.tallies.items() if tally.set_aside}
+
+    @property
+    def cost_usd(self) -> float:
+        """Return what this run's matches and void attempts cost, as far as it is known."""
+        return sum(tally.cost_usd for tally in self.tallies.values())
+
+    @property
+    def priced(self) -> bool:
+        """Whether `cost_usd` is all that they cost."""
+        return not any(tally.unpriced for tally in self.tallies.values())
+
+    def end_early(self, cause: Cause, why: str) -> None:
+        """Note what ends the run, unless something else did before; a bug goes before all else."""
+        if self.cause is None or (cause is Cause.BUG and self.cause is not Cause.BUG):
+            self.cause, self.trouble = cause, why
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `run-tournament --json` prints, but for what needs attention."""
+        keys = ("design", "planned", "already", "played", "void", "left")
+        return {
+            **{key: getattr(self, key) for key in keys},
+            "seconds": round(self.seconds, 3),
+            "withdrawn": self.withdrawn,
+            "interrupted": self.interrupted,
+            "ended_early": self.cause,
+            "void_by_reason": dict(self.void_by_reason),
+            "cost_usd": self.cost_usd if self.priced else None,
+            "known_cost_usd": self.cost_usd,
+            "agents": [tally.to_json() for tally in self.tallies.values()],
+        }

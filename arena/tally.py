@@ -1,0 +1,163 @@
+"""What came of each agent's matches in one run, counted as they finish.
+
+Kept of every agent that may fail or cost something, which is all but scripted ones.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from agents.agent import Trouble
+from arena.design import Design
+from arena.protocol import Ending
+from arena.record import Played, of_side
+from arena.registry import costs_money
+from arena.schedule import Place, openings
+from arena.store import Registration
+from scenarios.scenario import Role
+
+
+class Aside(NamedTuple):
+    """Why an agent plays no more in a run: its provider's last words, and the kind of its trouble."""
+
+    detail: str
+    trouble: Trouble | None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was set aside at once, because trying again is useless until someone mends it."""
+        return self.trouble is not None and self.trouble.permanent
+
+
+@dataclass
+class Tally:
+    """What came of one agent's matches in this run. A match against itself counts once."""
+
+    name: str
+    version: str
+    free: bool
+    """Whether it costs nothing, or nothing that anybody is billed for."""
+    planned: int
+    already: int
+    """Scored before this run."""
+    played: int = 0
+    """Scored in this run; replays are not counted."""
+    answers: int = 0
+    """Answers it gave, faulty ones included; in void matches too, like all that follows but forfeits."""
+    faults: int = 0
+    forfeits: Counter[str] = field(default_factory=Counter)
+    """By ending."""
+    voids: Counter[str] = field(default_factory=Counter)
+    """Attempts that its provider's trouble made void, by `agents.agent.Trouble`."""
+    last_trouble: str | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    """As far as they are known."""
+    cost_usd: float = 0.0
+    """As far as it is known."""
+    unpriced: int = 0
+    """Matches that cost nobody knows what."""
+    schema_refused: str | None = None
+    """What its provider was sent in place of the schema that it refused: json_object, or text."""
+    set_aside: Aside | None = None
+
+    def count(self, row: Played, role: Role, *, planned: bool) -> None:
+        """Count what `role`, which this agent plays, did in a match or a void attempt; `planned`: the
+        match is one of those that the design plans, and not counted for this agent's other side."""
+        spent = of_side(row, role)
+        own_turns = (row.turns + (row.opener == role)) // 2
+        unanswered = own_turns > 0 and row.at_fault == role  # its last turn, which ended the match
+        self.answers += own_turns - unanswered + spent.faults
+        self.faults += spent.faults
+        self.tokens_in += spent.tokens_in or 0
+        self.tokens_out += spent.tokens_out or 0
+        self.cost_usd += spent.cost_usd or 0.0
+        self.unpriced += not self.free and spent.asked and spent.cost_usd is None
+        self.schema_refused = _refused(row, role) or self.schema_refused
+        if Ending(row.ending).void:
+            self._count_void(row, role)
+            return
+        self.played += planned
+        if planned and row.at_fault == role:
+            self.forfeits[row.ending] += 1
+
+    def _count_void(self, row: Played, role: Role) -> None:
+        if row.at_fault == role and row.ending == Ending.PROVIDER_ERROR:
+            self.last_trouble = row.trouble or Trouble.SERVER.value
+            self.voids[self.last_trouble] += 1
+
+    @property
+    def fault_rate(self) -> float | None:
+        """Return the share of its answers that were faulty; None without an answer."""
+        return self.faults / self.answers if self.answers else None
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `run-tournament --json` prints of an agent."""
+        aside = self.set_aside
+        return {
+            "agent": self.name,
+            "version": self.version,
+            "planned": self.planned,
+            "already": self.already,
+            "played": self.played,
+            "answers": self.answers,
+            "faults": self.faults,
+            "forfeits": dict(self.forfeits),
+            "voids": dict(self.voids),
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "cost_usd": None if self.unpriced else self.cost_usd,
+            "schema_refused": self.schema_refused,
+            "set_aside": aside and {"trouble": aside.trouble, "detail": aside.detail},
+        }
+
+
+def tallies(
+    design: Design, agents: Mapping[str, Registration], scored: Iterable[Place]
+) -> dict[str, Tally]:
+    """Return an empty tally for every agent that needs one, by version. `scored`: before this run."""
+    found = {
+        version: Tally(
+            name=agent.name,
+            version=version,
+            free=not costs_money(agent),
+            planned=_planned(design, version),
+            already=0,
+        )
+        for version, agent in agents.items()
+        if agent.spec.kind != "scripted"
+    }
+    for place in scored if found else ():
+        for version in {place.seller_version, place.buyer_version} & found.keys():
+            found[version].already += 1
+    return found
+
+
+def count(found: Mapping[str, Tally], row: Played, *, planned: bool = True) -> None:
+    """Count a match or a void attempt for whichever of its sides has a tally in `found`."""
+    if row.seller_version in found:
+        found[row.seller_version].count(row, Role.SELLER, planned=planned)
+    if row.buyer_version in found:
+        once = planned and row.buyer_version != row.seller_version
+        found[row.buyer_version].count(row, Role.BUYER, planned=once)
+
+
+def _planned(design: Design, version: str) -> int:
+    """Return how many of the design's matches an agent sits in."""
+    pairs = sum(
+        design.replicates_of(seller, buyer)
+        for seller in design.sellers
+        for buyer in design.buyers
+        if version in (seller.version, buyer.version)
+    )
+    return pairs * len(design.domains) * sum(openings(design, feasible) for feasible in (True, False))
+
+
+def _refused(row: Played, role: Role) -> str | None:
+    """Return what went in place of a refused schema, as the match's receipt says."""
+    if row.receipts is None or "schema_refused" not in row.receipts:
+        return None
+    receipt = json.loads(row.receipts).get(role.value, {})
+    return receipt.get("format") if receipt.get("schema_refused") else None
