@@ -18,6 +18,8 @@ def library() -> Any:
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     # LiteLLM takes a stream that repeats itself for a failure of the server: it is the model's doing.
     os.environ["REPEATED_STREAMING_CHUNK_LIMIT"] = str(10**9)
+    # How much goes at once is the endpoint's to say; who waits for a connection loses time meanwhile.
+    os.environ["AIOHTTP_CONNECTOR_LIMIT"] = os.environ["AIOHTTP_CONNECTOR_LIMIT_PER_HOST"] = "10000"
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     import litellm

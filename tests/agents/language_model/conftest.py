@@ -29,6 +29,7 @@ def _warm() -> None:
 def faulty(monkeypatch: pytest.MonkeyPatch, _warm: None) -> Iterator[FaultyApi]:
     """A provider that fails as it is told to, with waits between tries too short to notice."""
     monkeypatch.setattr(gateway, "_backoff", lambda state: 0.01)
+    monkeypatch.setattr(gateway, "FIRST_PAUSE_S", 0.01)
     with faulty_api() as running:
         yield running
 

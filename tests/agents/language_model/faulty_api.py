@@ -224,6 +224,12 @@ async def stream_fails(request: web.Request, body: Body) -> web.StreamResponse:
     return response
 
 
+async def wordy(request: web.Request, body: Body) -> web.StreamResponse:
+    """Answer well, with far more thoughts than the rest of the conversation has words."""
+    answer = json.loads(bargainer.answer(body["messages"])) | {"reasoning": "Let me think. " * 400}
+    return await complete(request, body, completion(body, json.dumps(answer)))
+
+
 async def uncounted(request: web.Request, body: Body) -> web.StreamResponse:
     """Answer without a word about usage."""
     content = _answered(body)
@@ -322,6 +328,7 @@ FAULTS: dict[str, Fault] = {
     # no fault at all in the end
     "no_schema": no_schema,
     "uncounted": uncounted,
+    "wordy": wordy,
     **{f"overrun_{vendor}": refused(400, words) for vendor, words in OVERRUNS.items()},
 }
 
