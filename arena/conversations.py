@@ -2,9 +2,9 @@
 
 import asyncio
 import inspect
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
-from operator import itemgetter
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from random import Random
 
 from agents.agent import Agent, Brief, GivenUpError
@@ -12,11 +12,6 @@ from arena.drivers import alarm
 from arena.schedule import Place
 from arena.workers import Share, StopFlag, Table
 from scenarios.scenario import Role
-
-MATCHES_A_LOAD = 256
-"""Matches that weights on this machine play before others are loaded: four of their largest batches.
-Already one batch takes a tiny model a hundred times as long as being loaded; for large ones, and servers
-that must start, loading weighs more."""
 
 
 def waits(agent: Agent, brief: Brief, limit: float) -> bool:
@@ -34,42 +29,6 @@ def waits(agent: Agent, brief: Brief, limit: float) -> bool:
         return False  # it fails in its matches too, where that is its forfeit
 
 
-def weights_needed(kinds: Mapping[str, str]) -> Callable[[Place], tuple[int, ...]]:
-    """Return what tells of a match which weights on this machine it needs, as :func:`in_blocks` asks it.
-
-    `kinds`: of the agents, by version, in the order of the line-up. A match with a side that may change
-    over time, as what a provider serves does, is said to need none: it keeps its place beside those that
-    it is paired with.
-    """
-    local = [version for version, kind in kinds.items() if kind == "local"]
-    number = {version: place for place, version in enumerate(local)}
-
-    def weights(place: Place) -> tuple[int, ...]:
-        sides = place.seller_version, place.buyer_version
-        if any(kinds[version] not in ("scripted", "local") for version in sides):
-            return ()
-        return tuple(number[version] for version in sides if version in number)
-
-    return weights
-
-
-def in_blocks(planned: Iterable[Place], weights_of: Callable[[Place], tuple[int, ...]]) -> list[Place]:
-    """Return planned matches in the order to play them in: blocks of MATCHES_A_LOAD that need the same
-    weights on this machine (by number, lowest first; an empty tuple: none).
-
-    Within a block, and where no weights are told apart, the plan's order stays. Blocks are counted over
-    the whole plan, whatever of it is played already: a seller's first block then has the same cells as
-    every other's, and a tournament that is stopped has played them alike but for one block.
-    """
-    seen: Counter[tuple[int, ...]] = Counter()
-    placed: list[tuple[int, tuple[int, ...], Place]] = []
-    for place in planned:
-        weights = weights_of(place)
-        placed.append((seen[weights] // MATCHES_A_LOAD, weights, place))
-        seen[weights] += 1
-    return [place for _, _, place in sorted(placed, key=itemgetter(0, 1))]
-
-
 async def converse(
     table: Table,
     queue: deque[Place],
@@ -78,12 +37,14 @@ async def converse(
     take: Callable[[Share], None],
     give_up: Callable[[str], None],
     pulse: Callable[[], None],
+    hold: Callable[[Place], AbstractAsyncContextManager[None]] = lambda place: nullcontext(),
 ) -> None:
     """Play the places of `queue`, `concurrency` at once, until it is empty or `stop` is set.
 
-    `take` is handed each finished match and may add to the queue. `give_up` is told why the run
-    cannot go on, where a match says so, and is to set `stop`. `pulse` is called ten times a second. What
-    is under way at a stop is given up.
+    `hold` has what a match needs, such as servers, ready for as long as it is played. `take` is handed
+    each finished match and may add to the queue. `give_up` is told why the run cannot go on, where a
+    match says so, and is to set `stop`. `pulse` is called ten times a second. What is under way at a
+    stop is given up.
     """
     under_way = 0
 
@@ -96,7 +57,9 @@ async def converse(
             place = queue.popleft()
             under_way += 1
             try:
-                take(await table.play_async(place))
+                async with hold(place):
+                    share = await table.play_async(place)
+                take(share)
             except GivenUpError as error:
                 give_up(str(error))
                 return

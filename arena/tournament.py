@@ -12,23 +12,26 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from agents.agent import Trouble
 from agents.build import UnplayableError
 from agents.language_model.gateway import Gateway
-from arena.conversations import converse, in_blocks, waits, weights_needed
+from agents.language_model.serving import Servers
+from arena.conversations import converse, waits
 from arena.deviations import Frozen, freeze
 from arena.errors import UserError
 from arena.ledger import Ledger
 from arena.lineup import Lineup
+from arena.order import in_order
 from arena.play import briefs
 from arena.protocol import Ending
 from arena.record import Played
 from arena.replays import replays, with_replays
 from arena.schedule import Place, plan, planned
+from arena.serving import servings
 from arena.store import Store
 from arena.workers import (
     Batch,
@@ -68,6 +71,8 @@ class Settings:
     retry_voids: bool = False
     drift: float = 0.0
     """Share of a base's cells that are replayed with every block (`arena.replays`); 0: none are."""
+    servers: int | None = None
+    """How many servers that agents need the arena may run at once; None: it starts none."""
 
 
 @dataclass
@@ -115,8 +120,15 @@ class Summary:
 class Tournament:
     """One run of a line-up's design against a store."""
 
-    def __init__(self, store: Store, lineup: Lineup, settings: Settings | None = None) -> None:
-        """Look up what is played already; nothing is written before :meth:`run`."""
+    def __init__(
+        self,
+        store: Store,
+        lineup: Lineup,
+        settings: Settings | None = None,
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """Look up what is played already; nothing is written before :meth:`run`, which gives `tell`
+        lines on the servers that it starts."""
         self._store, self._lineup = store, lineup
         self._design = lineup.design
         self.settings = settings or Settings()
@@ -134,6 +146,9 @@ class Tournament:
             void=len(unplayed) - len(todo),
             withdrawn=len(withdrawn),
         )
+        self._servings = servings(lineup.agents)
+        at_once = self.settings.servers
+        self._servers = None if at_once is None else Servers(at_once, tell)
         self._waiting_agents = self._find_waiting()
         self._waits = {place for place in todo if self._is_waiting(place)}
         self._replays: set[Place] = set()
@@ -145,7 +160,7 @@ class Tournament:
         self.quick, self.waiting, self.replays = len(quick), len(self._waits), len(self._replays)
         self._stop = Stop()
         self._failures: Counter[str] = Counter()
-        self._table = Table(self._setup(), Gateway())
+        self._table = Table(self._setup(), Gateway(servers=self._servers))
 
     @property
     def workers(self) -> int:
@@ -167,7 +182,8 @@ class Tournament:
     @property
     def remote(self) -> set[str]:
         """Versions of the agents that a provider serves, so that they may change over time."""
-        return {v for v, agent in self._lineup.agents.items() if agent.spec.kind == "model"}
+        models = {v for v, agent in self._lineup.agents.items() if agent.spec.kind == "model"}
+        return models - self._servings.keys()
 
     def freeze(self, reason: str | None = None) -> Frozen:
         """Freeze the design, unless it was before, and log what it changes of earlier ones, with the
@@ -209,18 +225,21 @@ class Tournament:
             for share in shares:
                 self._take(share, ledger)
             pulse()
-        if self._queue and not self._stop.is_set():
-            asyncio.run(
-                converse(
-                    self._table,
-                    self._queue,
-                    self.concurrency,
-                    self._stop,
-                    lambda s: self._take(s, ledger),
-                    self._give_up,
-                    pulse,
-                )
-            )
+        if not self._queue or self._stop.is_set():
+            return
+        take, hold = lambda share: self._take(share, ledger), self._hold
+        matches = (self._table, self._queue, self.concurrency)
+        try:
+            asyncio.run(converse(*matches, self._stop, take, self._give_up, pulse, hold))
+        finally:
+            if self._servers is not None:
+                self._servers.close()
+
+    def _hold(self, place: Place) -> AbstractAsyncContextManager[None]:
+        """Return what keeps the servers that a match needs."""
+        sides = {place.seller_version, place.buyer_version} & self._servings.keys()
+        needed = {self._servings[version] for version in sides}
+        return nullcontext() if self._servers is None else self._servers.held(needed)
 
     def _give_up(self, why: str) -> None:
         """End the run where it cannot go on; what is under way is left to be played."""
@@ -291,11 +310,8 @@ class Tournament:
         """Return the matches to play that wait, in the order to play them in."""
         if not self._waits:
             return deque()
-        weights = weights_needed(
-            {version: agent.spec.kind for version, agent in self._lineup.agents.items()}
-        )
         planned = [place for place in plan(self._design) if self._is_waiting(place)]
-        return deque(place for place in in_blocks(planned, weights) if place in self._waits)
+        return deque(place for place in in_order(planned, self._lineup.agents) if place in self._waits)
 
     def _with_replays(self, queue: deque[Place]) -> deque[Place]:
         """Return the queue with the replays that were asked for and are not played yet."""

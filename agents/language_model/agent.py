@@ -12,6 +12,7 @@ from agents.language_model.library import api_key
 from agents.language_model.prompt import PROMPT_VERSION, Conversation, prompt_hash, templates, versions
 from agents.language_model.request import Request
 from agents.language_model.schema import response_format
+from agents.language_model.serving import check, serving_of
 from agents.spec import AgentSpec, Connection
 from scenarios.canonical import digest
 from scenarios.scenario import Role
@@ -79,7 +80,8 @@ class LanguageModelAgent:
         connection: Connection | None = None,
         gateway: Gateway | None = None,
     ) -> None:
-        """Raise ValueError for a spec that this release cannot play, or a key that is not there."""
+        """Raise ValueError for a spec that this release cannot play, a key that is not there, or
+        weights that cannot be served here."""
         if spec.kind != "model" or not spec.model:
             raise ValueError("a language-model agent needs a spec of kind 'model' with a model name")
         if spec.prompt_version not in versions():
@@ -93,6 +95,8 @@ class LanguageModelAgent:
         named = self.connection.api_key_env
         if named and not api_key(self.connection, None):
             raise ValueError(f"{spec.model} needs its key: set the environment variable {named}")
+        if (serving := serving_of(spec, self.connection)) is not None:
+            check(serving)
 
     def begin(self, role: Role, brief: Brief, rng: Random) -> "ModelNegotiator":
         """Return the negotiator of one match; its randomness is the provider's, not `rng`."""
@@ -125,6 +129,7 @@ class ModelNegotiator:
     @cached_property
     def _receipt(self) -> dict[str, Any]:
         prompt = self._spec.prompt_version or PROMPT_VERSION
+        serving = serving_of(self._spec, self._connection)
         return {
             "model": self._spec.model,
             "sampling": {
@@ -134,6 +139,7 @@ class ModelNegotiator:
             },
             "prompt": f"{prompt}-{prompt_hash(prompt)}",
             "litellm": version("litellm"),
+            **({} if serving is None else {"server": serving.server, "arguments": serving.arguments}),
         }
 
     def _format(self, request: Request) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from agents.language_model.endpoint import Endpoint, place_of
 from agents.language_model.prices import most_tokens, most_usd
 from agents.language_model.provider import SchemaRefusedError, call
 from agents.language_model.request import Completion, Request
+from agents.language_model.serving import Servers, serving_of
 from agents.occasion import OCCASION, Occasion
 from agents.spec import AgentSpec, Connection
 
@@ -53,9 +54,11 @@ class Answered(NamedTuple):
 class Gateway:
     """The way to all providers. Several event loops may use it one after the other."""
 
-    def __init__(self, book: Book | None = None) -> None:
-        """Without a `book` nothing is limited by a budget, entered, or cached."""
+    def __init__(self, book: Book | None = None, servers: Servers | None = None) -> None:
+        """Without a `book` nothing is limited by a budget, entered, or cached; without `servers` an
+        agent that needs one has to have an address."""
         self._book = book or NoBook()
+        self._servers = servers
         self._places: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Endpoint]]
         self._places = WeakKeyDictionary()
         self._refused: dict[str, int] = {}
@@ -110,7 +113,7 @@ class Gateway:
     ) -> Completion:
         """Make one call in its turn, and enter it."""
         spec = request.spec
-        address = _address(connection, occasion, number)
+        address = await self._address(request, connection, occasion, number)
         endpoint = self._endpoint(spec, connection, address)
         async with endpoint.slot(most_tokens(request.messages) // 4 + request.most_given):
             timeout_s = connection.timeout_s or TIMEOUT_S
@@ -136,6 +139,15 @@ class Gateway:
             self._book.settle(entry, Came.ANSWER, completion, None)
             endpoint.answered()
             return completion
+
+    async def _address(
+        self, request: Request, connection: Connection, occasion: Occasion, number: int
+    ) -> str | None:
+        """Return where a try goes: to a server of ours, which is up by then, or where the agent says."""
+        serving = serving_of(request.spec, connection)
+        if serving is not None and self._servers is not None:
+            return await self._servers.address(serving)
+        return _address(connection, occasion, number)
 
     def _endpoint(self, spec: AgentSpec, connection: Connection, address: str | None) -> Endpoint:
         places = self._places.setdefault(asyncio.get_running_loop(), {})

@@ -19,8 +19,10 @@ READY_S = 1800.0
 """How long a server may take to come up: large weights are read from a disk, and graphs are captured."""
 SHARE = 0.9
 """Of the GPU's memory, for all servers together."""
-LAST_WORDS = 1000
-"""Characters that are kept of what a server said last."""
+LAST_WORDS = 400
+"""Characters of what a server said last that messages repeat."""
+LONGEST_LOG = 2**20
+"""Bytes, its last ones, of a log that is kept."""
 
 
 class Server:
@@ -49,12 +51,21 @@ class Server:
 
     def last_words(self) -> str:
         """Return the end of what it has printed, empty once it is closed."""
+        return self._said(4 * LAST_WORDS)[-LAST_WORDS:]
+
+    def kept_log(self) -> Path:
+        """Return a file, which stays, with all that it has printed, once it is closed nothing."""
+        with tempfile.NamedTemporaryFile("w", prefix="arena-", suffix=".log", delete=False) as file:
+            file.write(self._said(LONGEST_LOG))
+        return Path(file.name)
+
+    def _said(self, most: int) -> str:
         if self._log.closed:
             return ""
         size = os.fstat(self._log.fileno()).st_size
         # Read at a place of its own: the server goes on writing where the file's own place is.
-        said = os.pread(self._log.fileno(), 4 * LAST_WORDS, max(0, size - 4 * LAST_WORDS))
-        return said.decode(errors="replace").strip()[-LAST_WORDS:]
+        said = os.pread(self._log.fileno(), most, max(0, size - most))
+        return said.decode(errors="replace").strip()
 
     def wait_until_ready(self, limit_s: float) -> None:
         """Wait until it answers. Raises RuntimeError, with its last words, where it ends instead, and

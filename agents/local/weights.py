@@ -26,6 +26,12 @@ PIECE = 64 * 2**20
 INSTALL = "pip install 'bargaining-arena[train]'"
 
 
+_OTHERS = (
+    "{} now holds other weights ({}) than were registered ({}): they were overwritten; put the old ones "
+    "back, or register the new"
+)
+
+
 class WeightsError(ValueError):
     """Weights that are not there, not whole, or not those that were asked for; says what to do."""
 
@@ -41,10 +47,7 @@ def check(weights: Weights) -> None:
     """Raise WeightsError unless the weights are there and are those that are meant."""
     found = weights_hash(weights.folder)
     if found != weights.revision:
-        raise WeightsError(
-            f"{weights.folder} now holds other weights ({found}) than were registered "
-            f"({weights.revision}): they were overwritten; put the old ones back, or register the new"
-        )
+        raise WeightsError(_OTHERS.format(weights.folder, found, weights.revision))
 
 
 def weights_hash(folder: str | Path) -> str:
@@ -57,6 +60,25 @@ def weights_hash(folder: str | Path) -> str:
     """
     files = _files(Path(folder))
     return _hash(tuple((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files))
+
+
+def check_file(file: Path, revision: str) -> None:
+    """Raise WeightsError unless the weights in one file are there and are those that are meant."""
+    found = file_hash(file)
+    if found != revision:
+        raise WeightsError(_OTHERS.format(file, found, revision))
+
+
+def file_hash(file: Path) -> str:
+    """Return the SHA-256 of weights in one file, such as a GGUF: 64 hexadecimal digits, which model hubs
+    show, too. Raises WeightsError where it is not there."""
+    try:
+        found = file.stat()
+    except OSError as error:
+        raise WeightsError(
+            f"there is no file {file}: check the path; if it was registered, it was moved or deleted"
+        ) from error
+    return _file_hash(str(file), found.st_size, found.st_mtime_ns)
 
 
 def found_weights(weights: str) -> Path:
@@ -135,6 +157,13 @@ def _hash(files: tuple[tuple[str, int, int], ...]) -> str:
             for path, size, _ in files
         ]
     return digest(content, 12)
+
+
+@lru_cache(64)
+def _file_hash(path: str, size: int, changed: int) -> str:
+    """Hash a file, given with size and time of change, so that an unchanged one is read once."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _pieces(path: str, size: int) -> Iterator[tuple[str, int]]:

@@ -55,6 +55,10 @@ Drift = Annotated[
         MACHINE, "Replay this share of the base's cells with every block of scenarios.", min=0, max=1
     ),
 ]
+Serve = Annotated[bool, option(MACHINE, "Start the servers that agents need, and stop them.")]
+ServersAtOnce = Annotated[
+    int | None, option(MACHINE, "So many of them at once, with --serve. [default: 1]", min=1)
+]
 DryRun = Annotated[bool, option(MACHINE, "Say what would be played, and stop.")]
 Yes = Annotated[bool, option(MACHINE, "Play agents that cost money.")]
 
@@ -78,6 +82,8 @@ def run_tournament(
     workers: Workers = None,
     retry_voids: RetryVoids = False,
     drift: Drift = None,
+    serve: Serve = False,
+    servers: ServersAtOnce = None,
     db: Db = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -91,7 +97,10 @@ def run_tournament(
     from arena.tournament import Settings
 
     given = asked(locals())
-    settings = Settings(workers, concurrency, turn_timeout, retry_voids, drift=drift or 0.0)
+    if servers is not None and not serve:
+        raise UserError("--servers goes with --serve")
+    at_once = servers or 1 if serve else None
+    settings = Settings(workers, concurrency, turn_timeout, retry_voids, drift or 0.0, at_once)
     with open_if_there(db) as found:  # a mistake, or a dry run, leaves no database behind
         lineup = lineup_of(found, design, given)
         if dry_run:
@@ -152,16 +161,25 @@ def played(
     it came. Raises UserError where it costs money and `yes` does not confirm that."""
     from arena.commands import progress
     from arena.commands.plan_lines import frozen_lines, plan_lines
+    from arena.serving import check_servers
     from arena.tournament import Tournament
 
-    tournament = Tournament(store, lineup, settings)
+    tournament = Tournament(store, lineup, settings, _tell)
     for line in plan_lines(tournament, lineup):
         typer.echo(line, err=True)
     check_cost(tournament, lineup, yes)
+    if tournament.waiting + tournament.replays:
+        check_servers(lineup, tournament.settings.servers)
     for line in frozen_lines(tournament.freeze(reason)):
         typer.echo(line, err=True)
     with progress.shown(tournament) as tick:
         return tournament.run(tick)
+
+
+def _tell(line: str) -> None:
+    from arena.printable import plain
+
+    typer.echo(plain(line), err=True)
 
 
 def check_cost(tournament: "Tournament", lineup: "Lineup", yes: bool) -> None:

@@ -1,0 +1,104 @@
+"""A server of our own that is started when it is needed, and again where it ended by itself."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from agents.agent import ProviderError, Trouble
+from agents.local.server import READY_S, Server
+
+STARTS = 4
+"""A server is started so often in a row: once, and three times more where it ended by itself."""
+STEADY_S = 600.0
+"""One that was up for so long before it ended is started as often as if it were new."""
+PROGRESS_S = 15.0
+"""While a server comes up, a line says so this often."""
+
+
+class KeptUp:
+    """One server. Calls that fail because it ended find it up again when they are tried again."""
+
+    def __init__(
+        self, called: str, command: Callable[[], list[str]], tell: Callable[[str], None]
+    ) -> None:
+        """`called` is what messages call it. `command`, asked in a thread before each start, returns
+        what to run, and raises ValueError where nothing can be; `tell` is given lines of progress."""
+        self._called, self._command, self._tell = called, command, tell
+        self._server: Server | None = None
+        self._up_since: float | None = None
+        self._starts_left = STARTS
+        self._words = ""
+        self._coming: asyncio.Task[None] | None = None
+
+    async def address(self) -> str:
+        """Return its address, once it is up. Raises ProviderError where it does not come up, or ended
+        by itself too often."""
+        while self._server is None or self._up_since is None or not self._server.runs:
+            if self._coming is None or self._coming.done():
+                self._coming = asyncio.create_task(self._come_up())
+            # A match that gives up waiting does not end what others wait for.
+            await asyncio.shield(self._coming)
+        return f"{self._server.address}/v1"
+
+    async def stop(self) -> None:
+        """Stop it. It is started again when its address is asked for, as if it were new."""
+        if self._coming is not None:
+            self._coming.cancel()
+            await asyncio.wait({self._coming})
+        if self._up_since is not None:
+            self._starts_left = STARTS
+        await asyncio.to_thread(self.close)
+
+    def close(self) -> None:
+        """Stop it, where no event loop runs any more."""
+        if self._server is not None:
+            self._server.close()
+        self._server = self._up_since = None
+
+    async def _come_up(self) -> None:
+        if self._server is not None and self._up_since is not None:
+            if time.monotonic() - self._up_since > STEADY_S:
+                self._starts_left = STARTS
+            self._ended(f"{self._called} ended: {self._server.last_words()}")
+        while self._starts_left:
+            self._starts_left -= 1
+            try:
+                await self._start()
+                return
+            except ValueError as error:
+                self._starts_left = 0
+                self._words = str(error)
+            except (RuntimeError, OSError) as error:
+                if (
+                    self._server is not None and self._server.runs
+                ):  # it is too slow: so it would be again
+                    self._starts_left = 0
+                self._ended(str(error))
+        raise ProviderError(self._words, Trouble.WEIGHTS)
+
+    def _ended(self, words: str) -> None:
+        """Take note of a server that ended by itself, or is to end, and what it said."""
+        self._words = words
+        if self._starts_left:
+            self._tell(f"{words}; starting it again")
+        elif self._server is not None:
+            self._words = f"{words} (all it said: {self._server.kept_log()})"
+        self.close()
+
+    async def _start(self) -> None:
+        """Start it, and wait until it is ready. Raises what the command, or the waiting, raises."""
+        begun = time.monotonic()
+        self._tell(f"{self._called}: starting")
+        command = await asyncio.to_thread(self._command)
+        self._server = server = Server(self._called, command)
+        ready = asyncio.ensure_future(asyncio.to_thread(server.wait_until_ready, READY_S))
+        try:
+            while not (await asyncio.wait({ready}, timeout=PROGRESS_S))[0]:
+                said = server.last_words().rpartition("\n")[2]
+                self._tell(f"{self._called}: {time.monotonic() - begun:.0f} s, not ready yet: {said}")
+            await ready
+        except asyncio.CancelledError:  # the run is over; the thread that waits ends with the server
+            self.close()
+            raise
+        self._up_since = time.monotonic()
+        self._tell(f"{self._called}: ready after {self._up_since - begun:.1f} s")
