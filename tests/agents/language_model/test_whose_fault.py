@@ -200,7 +200,7 @@ def test_what_litellm_makes_of_an_odd_answer_is_malformed(
 def test_what_passes_leaves_no_trace(faulty: FaultyApi, fault: str, stream: bool) -> None:
     whole = match(faulty.address, stream)
     assert whole.ending is Ending.AGREEMENT
-    faulty.plan = lambda body, before: fault if before < 1 and len(body["messages"]) == 4 else None
+    faulty.plan = lambda body, before: fault if before == 1 and len(body["messages"]) == 4 else None
     outcome = match(faulty.address, stream)
     assert (outcome.ending, outcome.deal) == (whole.ending, whole.deal)
     assert [turn[:5] for turn in outcome.turns] == [turn[:5] for turn in whole.turns]
