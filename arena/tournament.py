@@ -7,13 +7,11 @@ model on one event loop.
 
 import asyncio
 import os
-import signal
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import groupby
 
 from agents.agent import Trouble
@@ -23,6 +21,8 @@ from agents.language_model.serving import Servers
 from arena.conversations import converse, waits
 from arena.deviations import Frozen, freeze
 from arena.errors import UserError
+from arena.interruption import interruptible
+from arena.journal import Journal
 from arena.ledger import Ledger
 from arena.lineup import Lineup
 from arena.order import in_order
@@ -33,6 +33,8 @@ from arena.replays import replays, with_replays
 from arena.schedule import Place, plan, planned
 from arena.serving import servings
 from arena.store import Store
+from arena.summary import Cause, Summary
+from arena.tally import Aside, count, tallies
 from arena.workers import (
     Batch,
     Setup,
@@ -75,48 +77,6 @@ class Settings:
     """How many servers that agents need the arena may run at once; None: it starts none."""
 
 
-@dataclass
-class Summary:
-    """What a run came to. planned = already + played + void + left."""
-
-    design: str
-    planned: int
-    already: int
-    """Scored before this run."""
-    played: int = 0
-    void: int = 0
-    """Tried as often as allowed, and void every time."""
-    withdrawn: int = 0
-    """Planned matches that were withdrawn; they are part of `left`."""
-    replayed: int = 0
-    """Matches of a base played once more, to see drift; they are in no other count of matches."""
-    seconds: float = 0.0
-    void_attempts: Counter[str] = field(default_factory=Counter)
-    """In this run, by agent version."""
-    forfeits: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """In this run, by version of the agent at fault and ending."""
-    paused: dict[str, str] = field(default_factory=dict)
-    """Agents whose provider failed too often in a row, with its last words."""
-    interrupted: bool = False
-    trouble: str | None = None
-    """What ended the run early, beside an interruption."""
-
-    @property
-    def left(self) -> int:
-        """Matches that are neither scored nor given up as void."""
-        return self.planned - self.already - self.played - self.void
-
-    @property
-    def complete(self) -> bool:
-        """Whether all that was planned is scored."""
-        return self.planned == self.already + self.played
-
-    def to_json(self) -> dict[str, object]:
-        """Return the object that `run-tournament --json` prints."""
-        keys = ("design", "planned", "already", "played", "void", "left")
-        return {**{key: getattr(self, key) for key in keys}, "seconds": round(self.seconds, 3)}
-
-
 class Tournament:
     """One run of a line-up's design against a store."""
 
@@ -145,6 +105,7 @@ class Tournament:
             already=len(scored),
             void=len(unplayed) - len(todo),
             withdrawn=len(withdrawn),
+            tallies=tallies(self._design, lineup.agents, scored),
         )
         self._servings = servings(lineup.agents)
         at_once = self.settings.servers
@@ -158,6 +119,7 @@ class Tournament:
             tuple(places) for _, places in groupby(quick, key=lambda place: place.scenario)
         )
         self.quick, self.waiting, self.replays = len(quick), len(self._waits), len(self._replays)
+        self._journal: Journal | None = None
         self._stop = Stop()
         self._failures: Counter[str] = Counter()
         self._table = Table(self._setup(), Gateway(servers=self._servers))
@@ -191,16 +153,22 @@ class Tournament:
         specs = [agent.spec for agent in self._lineup.agents.values()]
         return freeze(self._store, self._design, specs, self._lineup.domains.values(), reason)
 
-    def run(self, tick: Callable[[Summary], None] = lambda summary: None) -> Summary:
+    def run(
+        self,
+        tick: Callable[[Summary], None] = lambda summary: None,
+        journal: Journal | None = None,
+    ) -> Summary:
         """Freeze the design, play what is left, and return what came of it.
 
-        `tick` is called often, in this thread. Returns early, with what was played committed, on
+        `tick` is called often, in this thread. The `journal` is told of every match, of agents set aside
+        and of the run itself being given up. Returns early, with what was played committed, on
         Ctrl-C or SIGTERM, when a worker process dies, and when a bug of the harness shows itself.
         Raises UserError where an agent or a domain turns out to be unplayable.
         """
         begun = time.perf_counter()
+        self._journal = journal
         self.freeze()
-        with self._interruptible(), Ledger(self._store) as ledger:
+        with interruptible(self._interrupt), Ledger(self._store) as ledger:
 
             def pulse() -> None:
                 ledger.flush_if_due()
@@ -210,7 +178,7 @@ class Tournament:
             try:
                 self._play(ledger, pulse)
             except WorkerDied:
-                self.summary.trouble = self._why_a_worker_died()
+                self.summary.end_early(Cause.WORKER, self._why_a_worker_died())
             except (UnplayableError, DrawError) as error:
                 raise UserError(str(error)) from error
         self.summary.seconds = time.perf_counter() - begun
@@ -243,7 +211,9 @@ class Tournament:
 
     def _give_up(self, why: str) -> None:
         """End the run where it cannot go on; what is under way is left to be played."""
-        self.summary.trouble = self.summary.trouble or why
+        if self._journal is not None and self.summary.cause is None:
+            self._journal.write("given_up", detail=why)
+        self.summary.end_early(Cause.GIVEN_UP, why)
         self._stop.set()
 
     def _shares(self) -> Iterator[list[Share]]:
@@ -336,67 +306,55 @@ class Tournament:
     def _take(self, share: Share, ledger: Ledger) -> None:
         """Count and keep what was played, and line up voids to be tried again."""
         for place, row in share.rows:
-            if not Ending(row.ending).void:
-                ledger.add(share.scenario, row)
-                self._count_played(place, row)
-                self._failures[row.seller_version] = self._failures[row.buyer_version] = 0
+            replay = place in self._replays
+            count(self.summary.tallies, row, planned=not replay)
+            if self._journal is not None:
+                self._journal.match(share.scenario.label, row, replay=replay)
+            if Ending(row.ending).void:
+                ledger.add_void(share.scenario, row)
+                self._take_void(place, row)
                 continue
-            ledger.add_void(share.scenario, row)
-            self._tries[place] += 1
-            if row.ending == Ending.HARNESS_ERROR:
-                self.summary.trouble = f"a bug of bargaining-arena in match {row.key}: {row.detail}"
-                self._stop.set()
-                continue
-            at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
-            self.summary.void_attempts[at_fault] += 1
-            if not self._may_try(place):
-                self.summary.void += place not in self._replays
-            elif place in self._waits or place in self._replays:
-                self._queue.append(place)
-            else:
-                self._batches.append((place,))
-            self._count_failure(at_fault, row)
+            ledger.add(share.scenario, row)
+            self.summary.played += not replay
+            self.summary.replayed += replay
+            self._failures[row.seller_version] = self._failures[row.buyer_version] = 0
 
-    def _count_played(self, place: Place, row: Played) -> None:
-        if place in self._replays:
-            self.summary.replayed += 1
+    def _take_void(self, place: Place, row: Played) -> None:
+        """Count a void attempt against its match, and line the match up again where that may help."""
+        self._tries[place] += 1
+        if row.ending == Ending.HARNESS_ERROR:
+            words = f"a bug of bargaining-arena in match {row.key}: {row.detail}"
+            self.summary.end_early(Cause.BUG, words)
+            self._stop.set()
             return
-        self.summary.played += 1
-        if Ending(row.ending).forfeit:
-            version = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
-            self.summary.forfeits[version, row.ending] += 1
+        if not self._may_try(place):
+            self.summary.void += place not in self._replays
+        elif place in self._waits or place in self._replays:
+            self._queue.append(place)
+        else:
+            self._batches.append((place,))
+        at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
+        self._count_failure(at_fault, row)
 
     def _count_failure(self, version: str, row: Played) -> None:
         """Take the agent's matches out of this run's queue: at once where trying again is useless, else
         after too many failures in a row."""
         self._failures[version] += 1
-        permanent = row.trouble is not None and Trouble(row.trouble).permanent
-        if permanent or self._failures[version] >= PAUSE_AFTER:
-            self.summary.paused.setdefault(version, row.detail)
-        if version in self.summary.paused:
-            kept = [p for p in self._queue if version not in (p.seller_version, p.buyer_version)]
-            self._queue.clear()
-            self._queue.extend(kept)
+        trouble = None if row.trouble is None else Trouble(row.trouble)
+        tally = self.summary.tallies[version]
+        if tally.set_aside is None:
+            permanent = trouble is not None and trouble.permanent
+            if not permanent and self._failures[version] < PAUSE_AFTER:
+                return
+            tally.set_aside = Aside(row.detail, trouble)
+            if self._journal is not None:
+                self._journal.set_aside(tally)
+        kept = [p for p in self._queue if version not in (p.seller_version, p.buyer_version)]
+        gone = [p for p in self._queue if version in (p.seller_version, p.buyer_version)]
+        self.summary.dropped += sum(place not in self._replays for place in gone)
+        self._queue.clear()
+        self._queue.extend(kept)
 
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C and SIGTERM end the run in good order; a second one ends it at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def interrupt(signum: int, frame: object) -> None:
-            if self.summary.interrupted:
-                raise KeyboardInterrupt
-            self.summary.interrupted = True
-            self._stop.set()
-
-        before = {number: signal.signal(number, interrupt) for number in _SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+    def _interrupt(self) -> None:
+        self.summary.interrupted = True
+        self._stop.set()

@@ -1,58 +1,154 @@
 """What a tournament says when it ends: what was played, what needs attention, what is next."""
 
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from arena.lineup import Lineup
 from arena.printable import plain
-from arena.tournament import Summary
-from leaderboard.wording import database_option
+from arena.summary import Cause, Summary
+from arena.tally import Tally
+from leaderboard.wording import counted, database_option, dollars
+
+FAULTY = 0.1
+"""An agent needs attention where so much of what it answers cannot be used: this project's choice."""
+ENOUGH_ANSWERS = 20
+"""Below so many answers, a share of faulty ones says little."""
+
+
+class Notice(NamedTuple):
+    """Something that needs attention. `kind` is stable, `text` for people; `agent` is its name."""
+
+    kind: str
+    agent: str | None
+    text: str
 
 
 def closing_lines(summary: Summary, lineup: Lineup, database: str | None) -> list[str]:
-    """Return the three lines a person wants: what was played, what needs attention, what is next in
-    the `database` that has to be named (None for the default)."""
+    """Return what a person wants: what was played, what needs attention (several points have a line
+    each), and what is next in the `database` that has to be named (None for the default)."""
     scored = summary.already + summary.played
     rate = f" in {duration(summary.seconds)}" if summary.played else ""
     already = f" ({summary.already:,} were there already)" if summary.already else ""
-    at = database_option(database)
-    needs = attention(summary, lineup, database)
-    if summary.left > summary.withdrawn:
-        following = "run the same command again: it goes on where it stopped"
-    elif summary.void:
-        following = f"arena matches --void{at} says what failed; --retry-voids tries again"
-    else:
-        following = f"arena standings{at}"
+    texts = [notice.text for notice in notices(summary, lineup, database)]
+    first, *more = texts or ["nothing"]
     return [
-        f"Played: {summary.played:,} matches{rate}; {scored:,} of {summary.planned:,} scored{already}.",
-        f"Attention: {'; '.join(needs) or 'nothing'}.",
-        f"Next: {following}",
+        f"Played: {summary.played:,} matches{rate}; {scored:,} of {summary.planned:,} "
+        f"scored{already}{_cost(summary)}.",
+        f"Attention: {first}" + ("" if more else "."),
+        *(f"           {text}" for text in more),
+        f"Next: {_next(summary, database_option(database))}",
     ]
 
 
-def attention(summary: Summary, lineup: Lineup, database: str | None) -> list[str]:
-    """Return what needs attention, each in a few words; `database` as in :func:`closing_lines`."""
+def summary_json(summary: Summary, lineup: Lineup, database: str | None) -> dict[str, object]:
+    """Return the object that `run-tournament --json` prints: what :func:`closing_lines` says."""
+    needs = [notice._asdict() for notice in notices(summary, lineup, database)]
+    return {**summary.to_json(), "attention": needs}
+
+
+def notices(summary: Summary, lineup: Lineup, database: str | None) -> list[Notice]:
+    """Return what needs attention, the most important first; `database` as in :func:`closing_lines`."""
     at = database_option(database)
-    names = {version: plain(agent.name) for version, agent in lineup.agents.items()}
-    found = [plain(broken) for broken in lineup.broken]
-    if summary.interrupted:
-        found.append("stopped before the end")
-    if summary.trouble:
-        found.append(plain(summary.trouble))
-    for version, words in summary.paused.items():
-        found.append(
-            f"{names[version]} was set aside, because its provider kept failing ({plain(words)})"
+    missing = [
+        (summary.interrupted, "interrupted", "stopped before the end"),
+        (
+            summary.void,
+            "void",
+            f"{_matches(summary.void)} void every time and missing (arena voids{at} says whose)",
+        ),
+        (summary.waiting, "left", f"{_matches(summary.waiting)} left to play"),
+        (summary.withdrawn, "withdrawn", f"{_matches(summary.withdrawn)} withdrawn"),
+    ]
+    tallies = list(summary.tallies.values())
+    return [
+        *_early(summary, Cause.BUG),
+        *(one for tally in tallies for one in _aside(tally)),
+        *_early(summary, Cause.GIVEN_UP),
+        *_early(summary, Cause.WORKER),
+        *(one for tally in tallies for one in _voids(tally)),
+        *(Notice(kind, None, text) for there, kind, text in missing if there),
+        *(Notice("trained_against", None, plain(broken)) for broken in lineup.broken),
+        *(one for tally in tallies for one in _conduct(tally, at)),
+    ]
+
+
+def _early(summary: Summary, cause: Cause) -> Iterator[Notice]:
+    if summary.cause is cause:
+        yield Notice(cause.value, None, plain(summary.trouble or ""))
+
+
+def _aside(tally: Tally) -> Iterator[Notice]:
+    if tally.set_aside is not None:
+        kind = "stopped" if tally.set_aside.stopped else "set_aside"
+        yield Notice(kind, tally.name, set_aside(tally))
+
+
+def set_aside(tally: Tally) -> str:
+    """Say why an agent plays no more in a run, with its provider's words, which say what to do."""
+    assert tally.set_aside is not None
+    name, words = plain(tally.name), plain(tally.set_aside.detail)
+    if tally.set_aside.stopped:
+        return f"{name} was stopped ({in_words(tally.set_aside.trouble)}): {words}"
+    return f"{name} was set aside, because its provider kept failing ({words})"
+
+
+def _voids(tally: Tally) -> Iterator[Notice]:
+    if tally.voids:
+        attempts = counted(tally.voids.total(), "void attempt")
+        yield Notice(
+            "void_attempts", tally.name, f"{plain(tally.name)}: {attempts} ({reasons(tally.voids)})"
         )
-    if summary.left > summary.withdrawn:
-        found.append(f"{summary.left - summary.withdrawn:,} matches are left to play")
+
+
+def _conduct(tally: Tally, at: str) -> Iterator[Notice]:
+    """Yield what an agent did that is scored, and what it was not asked as it should have been."""
+    name = plain(tally.name)
+    for ending, count in tally.forfeits.items():
+        text = f"{name} forfeited {count:,} (arena matches --ending {ending}{at})"
+        yield Notice("forfeits", tally.name, text)
+    rate = tally.fault_rate
+    if rate is not None and rate >= FAULTY and tally.answers >= ENOUGH_ANSWERS:
+        text = f"{tally.faults:,} of {tally.answers:,} answers of {name} could not be used ({rate:.0%})"
+        yield Notice("faults", tally.name, f"{text}; arena show MATCH{at} says how")
+    if tally.schema_refused is not None:
+        text = f"{name}: its provider refused the schema of an answer, and got {tally.schema_refused}"
+        yield Notice("schema_refused", tally.name, f"{text} in its place")
+
+
+def _matches(count: int) -> str:
+    return f"{count:,} {'match is' if count == 1 else 'matches are'}"
+
+
+def _cost(summary: Summary) -> str:
+    """Say what was spent, where anything may have been."""
+    billed = [tally for tally in summary.tallies.values() if not tally.free and tally.answers]
+    if summary.priced:
+        return f"; cost {dollars(summary.cost_usd)}" if billed or summary.cost_usd else ""
+    unknown = ", ".join(plain(tally.name) for tally in billed if tally.unpriced)
+    least = f"at least {dollars(summary.cost_usd)}; " if summary.cost_usd else ""
+    return f"; cost {least}not known for {unknown}"
+
+
+def _next(summary: Summary, at: str) -> str:
+    if summary.waiting:
+        again = "run the same command again: it goes on where it stopped"
+        if any(aside.stopped for aside in summary.paused.values()):
+            return f"mend what stopped an agent, then {again}"
+        return again
     if summary.void:
-        found.append(f"{summary.void:,} matches were void every time and are missing")
-    if summary.withdrawn:
-        found.append(f"{summary.withdrawn:,} matches are withdrawn")
-    for (version, ending), count in summary.forfeits.items():
-        found.append(f"{names[version]} forfeited {count:,} (arena matches --ending {ending}{at})")
-    recovered = {v: n for v, n in summary.void_attempts.items() if v not in summary.paused}
-    if recovered:
-        by = ", ".join(f"{names[version]} {count:,}" for version, count in recovered.items())
-        found.append(f"void attempts: {by}")
-    return found
+        return f"arena matches --void{at} says what failed; --retry-voids tries again"
+    return f"arena standings{at}"
+
+
+def reasons(voids: Counter[str]) -> str:
+    """Return counts by kind of trouble, the most frequent first: ``rate limit 12, connection 3``."""
+    return ", ".join(f"{in_words(kind)} {count:,}" for kind, count in voids.most_common())
+
+
+def in_words(kind: str | None) -> str:
+    """Return a kind of trouble as people write it."""
+    return (kind or "unknown").replace("_", " ")
 
 
 def duration(seconds: float) -> str:

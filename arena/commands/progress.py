@@ -1,69 +1,99 @@
-"""How far a tournament is, while it plays: a bar on a terminal, else few lines."""
+"""How far a tournament is, while it plays: on a terminal a bar, with a table of agents where language
+models or plug-ins play; elsewhere few lines."""
 
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
-from arena.commands.closing_lines import duration
-from arena.tournament import Summary, Tournament
+from arena.commands.closing_lines import in_words, set_aside
+from arena.commands.pace import Paces
+from arena.printable import plain
+from arena.summary import Summary
+from arena.tournament import Tournament
 
 SPARSE_S = 15.0
 """Where there is no terminal, progress is a line this often."""
+REDRAW_S = 0.4
+"""A table is drawn anew at most this often."""
+
+Tick = Callable[[Summary], None]
 
 
 @contextmanager
-def shown(tournament: Tournament) -> Generator[Callable[[Summary], None]]:
-    """Give the function that a running tournament reports to: a bar on a terminal, else few lines."""
-    total = tournament.quick + tournament.waiting
-    if not total:
+def shown(tournament: Tournament) -> Generator[Tick]:
+    """Give the function that a running tournament reports to."""
+    paces = Paces(tournament)
+    if not paces.total + tournament.replays:
         yield lambda summary: None
-    elif sys.stderr.isatty():
-        with _bar(total, tournament.summary.void) as tick:
-            yield tick
+    elif not sys.stderr.isatty():
+        yield _sparse(paces)
     else:
-        yield _sparse(total)
+        with _live(paces) as tick:
+            yield tick
 
 
 @contextmanager
-def _bar(total: int, void_before: int) -> Generator[Callable[[Summary], None]]:
+def _live(paces: Paces) -> Generator[Tick]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.live import Live
+    from rich.text import Text
 
-    columns = (
-        TextColumn("playing"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        TextColumn("left{task.fields[void]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), expand=True) as bar:
-        task = bar.add_task("playing", total=total, rate="", void="")
+    from arena.commands.live_table import live_table
+
+    console, news = Console(stderr=True), News()
+    due, last = 0.0, None
+    with Live(console=console, auto_refresh=False) as live:
 
         def tick(summary: Summary) -> None:
-            done = summary.played + summary.void - void_before
-            void = f", {summary.void:,} void" if summary.void else ""
-            bar.update(task, completed=done, rate=_rate(summary), void=void)
+            nonlocal due, last
+            paces.note(summary)
+            last = summary
+            for line in news.of(summary):
+                console.print(Text(line))
+            if time.monotonic() >= due:
+                due = time.monotonic() + REDRAW_S
+                live.update(live_table(summary, paces, console), refresh=True)
 
         yield tick
+        if last is not None:
+            live.update(live_table(last, paces, console), refresh=True)
 
 
-def _sparse(total: int) -> Callable[[Summary], None]:
-    due = time.monotonic() + SPARSE_S
+def _sparse(paces: Paces) -> Tick:
+    from arena.commands.live_table import how_far
+
+    news, due = News(), time.monotonic() + SPARSE_S
 
     def tick(summary: Summary) -> None:
         nonlocal due
+        paces.note(summary)
+        for line in news.of(summary):
+            print(line, file=sys.stderr, flush=True)
         if time.monotonic() >= due:
             due = time.monotonic() + SPARSE_S
-            rest = (total - summary.played) * summary.seconds / max(1, summary.played)
-            left = f", about {duration(rest)} left" if summary.played else ""
-            line = f"{summary.played:,} of {total:,} played, {_rate(summary)}{left}"
-            print(line, file=sys.stderr, flush=True)
+            print(how_far(summary, paces), file=sys.stderr, flush=True)
 
     return tick
 
 
-def _rate(summary: Summary) -> str:
-    rate = summary.played / max(summary.seconds, 1e-9)
-    return f"{rate:,.0f} matches/s" if rate >= 10 else f"{rate * 60:,.1f} matches/min"
+class News:
+    """What needs attention at once, each told once: an agent that is set aside, and the first void
+    attempt of an agent."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str]] = set()
+
+    def of(self, summary: Summary) -> Iterator[str]:
+        """Yield a line for whatever was not told before."""
+        for version, tally in summary.tallies.items():
+            if tally.set_aside and self._first("aside", version):
+                yield set_aside(tally)
+            elif tally.voids and not tally.set_aside and self._first("void", version):
+                void = f"{plain(tally.name)}: a first attempt is void ({in_words(tally.last_trouble)})"
+                yield f"{void}; such a match is tried again"
+
+    def _first(self, kind: str, version: str) -> bool:
+        told = (kind, version) in self._told
+        self._told.add((kind, version))
+        return not told

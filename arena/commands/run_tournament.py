@@ -1,5 +1,6 @@
 """`arena run-tournament`: play what is planned and not played yet."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,9 +28,11 @@ from arena.commands.request import (
 from arena.errors import UserError
 
 if TYPE_CHECKING:
+    from arena.journal import Journal
     from arena.lineup import Lineup
     from arena.store import Store
-    from arena.tournament import Settings, Summary, Tournament
+    from arena.summary import Summary
+    from arena.tournament import Settings, Tournament
 
 MACHINE = "How it is run (changes nothing that comes out)"
 
@@ -59,6 +62,9 @@ Serve = Annotated[bool, option(MACHINE, "Start the servers that agents need, and
 ServersAtOnce = Annotated[
     int | None, option(MACHINE, "So many of them at once, with --serve. [default: 1]", min=1)
 ]
+LogFile = Annotated[
+    str | None, option(MACHINE, "Append what happens to this file, as JSON lines.", "PATH")
+]
 DryRun = Annotated[bool, option(MACHINE, "Say what would be played, and stop.")]
 Yes = Annotated[bool, option(MACHINE, "Play agents that cost money.")]
 
@@ -84,6 +90,7 @@ def run_tournament(
     drift: Drift = None,
     serve: Serve = False,
     servers: ServersAtOnce = None,
+    log_file: LogFile = None,
     db: Db = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -106,12 +113,19 @@ def run_tournament(
         if dry_run:
             _plan(found, lineup, settings, as_json)
             return
-    with open_store(db, create=True) as store:
-        _run(store, lineup, settings, reason, yes=yes, as_json=as_json)
+    with _journal(log_file) as journal, open_store(db, create=True) as store:
+        _run(store, lineup, settings, reason, journal, yes=yes, as_json=as_json)
+
+
+def _journal(path: str | None) -> AbstractContextManager["Journal | None"]:
+    from arena.journal import Journal
+
+    return nullcontext() if path is None else Journal(path)
 
 
 def _plan(store: "Store", lineup: "Lineup", settings: "Settings", as_json: bool) -> None:
     """Say what would be played, and what would be logged."""
+    from arena.commands.closing_lines import summary_json
     from arena.commands.plan_lines import departure_lines, plan_lines
     from arena.commands.printing import print_json
     from arena.deviations import pending
@@ -123,7 +137,7 @@ def _plan(store: "Store", lineup: "Lineup", settings: "Settings", as_json: bool)
     for line in departure_lines(pending(store, lineup.design), "would be logged"):
         typer.echo(line, err=True)
     if as_json:
-        print_json(tournament.summary.to_json(), indent=None)
+        print_json(summary_json(tournament.summary, lineup, to_name(store.address)), indent=None)
 
 
 def _run(
@@ -131,35 +145,44 @@ def _run(
     lineup: "Lineup",
     settings: "Settings",
     reason: str | None,
+    journal: "Journal | None",
     *,
     yes: bool,
     as_json: bool,
 ) -> None:
-    from arena.commands.closing_lines import attention, closing_lines
+    from arena.commands.closing_lines import closing_lines, notices, summary_json
     from arena.commands.drift import drift_lines
     from arena.commands.printing import print_json
 
-    summary = played(store, lineup, settings, reason, yes=yes)
+    summary = played(store, lineup, settings, reason, journal, yes=yes)
     database = to_name(store.address)
     if as_json:
-        print_json(summary.to_json(), indent=None)
-        for line in attention(summary, lineup, database):
-            typer.echo(line, err=True)
+        print_json(summary_json(summary, lineup, database), indent=None)
+        for notice in notices(summary, lineup, database):
+            typer.echo(notice.text, err=True)
     else:
         for line in closing_lines(summary, lineup, database):
             typer.echo(line)
         for line in drift_lines(store, lineup.design):
             typer.echo(line)
-    if not summary.complete:
+    if not summary.well:
         raise typer.Exit(1)
 
 
 def played(
-    store: "Store", lineup: "Lineup", settings: "Settings | None", reason: str | None, *, yes: bool
+    store: "Store",
+    lineup: "Lineup",
+    settings: "Settings | None",
+    reason: str | None,
+    journal: "Journal | None" = None,
+    *,
+    yes: bool,
 ) -> "Summary":
-    """Freeze and play the design of `lineup`, with the plan and its progress on stderr; return how far
-    it came. Raises UserError where it costs money and `yes` does not confirm that."""
+    """Freeze and play the design of `lineup`, with the plan and its progress on stderr, and all that
+    happens in the `journal`; return how far it came. Raises UserError where it costs money and `yes`
+    does not confirm that."""
     from arena.commands import progress
+    from arena.commands.journaled import journaled
     from arena.commands.plan_lines import frozen_lines, plan_lines
     from arena.serving import check_servers
     from arena.tournament import Tournament
@@ -172,8 +195,8 @@ def played(
         check_servers(lineup, tournament.settings.servers)
     for line in frozen_lines(tournament.freeze(reason)):
         typer.echo(line, err=True)
-    with progress.shown(tournament) as tick:
-        return tournament.run(tick)
+    with progress.shown(tournament) as tick, journaled(journal, tournament, lineup, store.address):
+        return tournament.run(tick, journal)
 
 
 def _tell(line: str) -> None:

@@ -318,7 +318,7 @@ def test_what_is_missing_makes_it_exit_with_1(tmp_path: Path) -> None:
     whole = json.loads(evaluate(tmp_path, "--step", "52", "--json"))
     with Store.open(str(tmp_path / "arena.db")) as store:
         store.withdraw_match(store.matches(Filter())[0].key, "played by mistake")
-    assert "1 matches are withdrawn" in evaluate(tmp_path, "--step", "52", expect=1)
+    assert "1 match is withdrawn" in evaluate(tmp_path, "--step", "52", expect=1)
     assert [one["held_out"] for one in whole["checkpoints"][0]["value"]] == [False]
     assert whole["checkpoints"][0]["against"] == []
 

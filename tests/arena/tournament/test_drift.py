@@ -15,7 +15,8 @@ from arena.lineup import Lineup, request_from, resolve
 from arena.registry import Registry
 from arena.replays import replicates
 from arena.store import Filter, Store
-from arena.tournament import Settings, Summary, Tournament
+from arena.summary import Summary
+from arena.tournament import Settings, Tournament
 from leaderboard.inference.drift import Drift, drift
 from tests.agents.language_model.scripted_api import Answer, chat, error, scripted_api
 from tests.arena.running import rows

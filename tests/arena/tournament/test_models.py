@@ -11,7 +11,8 @@ from arena.entry import entry_from
 from arena.lineup import request_from, resolve
 from arena.registry import Registry
 from arena.store import Filter, Store
-from arena.tournament import Settings, Summary, Tournament
+from arena.summary import Summary
+from arena.tournament import Settings, Tournament
 from tests.agents.language_model.scripted_api import chat, error, scripted_api
 
 SECRET = "hunter2-do-not-store"

@@ -11,7 +11,8 @@ from arena.lineup import Lineup, request_from, resolve
 from arena.registry import Registry
 from arena.schedule import plan
 from arena.store import Filter, Store
-from arena.tournament import Settings, Summary, Tournament
+from arena.summary import Summary
+from arena.tournament import Settings, Tournament
 from arena.transcript import decode
 from scenarios.scenario import Role
 from tests.arena import bots
@@ -182,7 +183,7 @@ def test_a_provider_that_keeps_failing_is_set_aside(store: Store) -> None:
     asked = {"sellers": ["down", "boulware"], "buyers": ["linear"], "scenarios": 16}
     summary = run(store, Settings(workers=1, concurrency=1), **asked)
     assert summary.played == 32
-    assert list(summary.paused.values()) == ["connection refused"]
+    assert [aside.detail for aside in summary.paused.values()] == ["connection refused"]
     assert sum(summary.void_attempts.values()) == 5
     assert (summary.void, summary.left) == (0, 32)
 

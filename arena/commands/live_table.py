@@ -1,0 +1,110 @@
+"""What a terminal shows while language models or plug-ins play: a row an agent, and how far all is."""
+
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from arena.commands.closing_lines import duration, in_words
+from arena.commands.pace import Pace, Paces
+from arena.printable import plain
+from arena.summary import Summary
+from arena.tally import Tally
+from leaderboard.wording import dollars
+
+AROUND = 4
+"""Lines of the screen that are not rows of agents."""
+
+
+def live_table(summary: Summary, paces: Paces, console: Console) -> RenderableType:
+    """Return the table and the bar, no higher than the `console`: where there are more agents, those
+    that need attention are shown. Where all agents are scripted, only the bar."""
+    tallies = list(summary.tallies.values())
+    if not tallies:
+        return _bar(summary, paces)
+    room = max(1, console.height - AROUND)
+    shown = tallies
+    if len(tallies) > room:
+        room -= 1
+        first = sorted(tallies, key=_at_rest)[:room]  # stable: in the line-up's order
+        shown = [tally for tally in tallies if tally in first]
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
+    table.add_column("agent", no_wrap=True, min_width=8)
+    before = any(tally.already for tally in tallies)
+    for heading in ("played", *(["before"] if before else []), "/min", "faults", "forfeits"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("void", no_wrap=True, min_width=8)
+    for heading in ("tokens", "spent"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for tally in shown:
+        cells = _cells(tally, paces.by_agent[tally.version], before)
+        table.add_row(*(Text(cell) for cell in cells), style=_style(tally))
+    hidden = len(tallies) - len(shown)
+    more = [Text(f"and {hidden} more")] if hidden else []
+    return Group(table, *more, _bar(summary, paces))
+
+
+def _cells(tally: Tally, pace: Pace, before: bool) -> Sequence[str]:
+    played = f"{tally.played:,}/{tally.planned - tally.already:,}"
+    rate = pace.a_second
+    speed = "-" if rate is None else f"{rate * 60:,.1f}"
+    last = f" {in_words(tally.last_trouble)}" if tally.voids else ""
+    return (
+        plain(tally.name),
+        played,
+        *([f"{tally.already:,}"] if before else []),
+        "aside" if tally.set_aside else speed,
+        f"{tally.faults:,}",
+        f"{tally.forfeits.total():,}",
+        f"{tally.voids.total():,}{last}",
+        _short(tally.tokens_in + tally.tokens_out),
+        spent(tally),
+    )
+
+
+def spent(tally: Tally) -> str:
+    """Return what an agent's matches cost, as far as it is known."""
+    if tally.unpriced:
+        return f"{dollars(tally.cost_usd)}+?" if tally.cost_usd else "unknown"
+    return "-" if tally.free and not tally.cost_usd else dollars(tally.cost_usd)
+
+
+def _bar(summary: Summary, paces: Paces) -> RenderableType:
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(ratio=1)
+    grid.add_column(no_wrap=True)
+    grid.add_row(ProgressBar(max(1, paces.total), paces.done), Text(how_far(summary, paces)))
+    return grid
+
+
+def how_far(summary: Summary, paces: Paces) -> str:
+    """Say how far a tournament is, how fast, and how long it will take."""
+    parts = [f"{paces.done:,} of {paces.total:,} played"]
+    if summary.already:
+        parts[0] += f" ({summary.already:,} before)"
+    if summary.void:
+        parts.append(f"{summary.void:,} void")
+    if (rate := paces.a_second) is not None:
+        parts.append(f"{rate:,.0f} matches/s" if rate >= 10 else f"{rate * 60:,.1f} matches/min")
+    if (left := paces.left_s) is not None and paces.done:
+        parts.append(f"about {duration(left)} left")
+    return ", ".join(parts)
+
+
+def _at_rest(tally: Tally) -> bool:
+    """Return whether nothing about an agent needs attention."""
+    return not (tally.set_aside or tally.voids or tally.forfeits or tally.faults)
+
+
+def _style(tally: Tally) -> str:
+    return "red" if tally.set_aside else "yellow" if tally.voids else ""
+
+
+def _short(count: int) -> str:
+    """Return a count in at most six characters."""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{unit}" if count < 999.5 * size else f"{count / size:,.0f}{unit}"
+    return str(count)
