@@ -16,15 +16,19 @@ from tenacity import (
     RetryCallState,
     retry_if_exception,
     stop_after_attempt,
-    stop_before_delay,
+    stop_any,
     wait_random_exponential,
 )
+from tenacity.stop import stop_base
 
-from agents.agent import ProviderError, Trouble
+from agents.agent import ProviderError, StillAnsweringError, Trouble
 from agents.language_model.book import Asked, Book, Came, NoBook
 from agents.language_model.endpoint import Endpoint, place_of
+from agents.language_model.faults import silence
+from agents.language_model.library import api_key
 from agents.language_model.prices import most_tokens, most_usd
 from agents.language_model.provider import SchemaRefusedError, call
+from agents.language_model.redaction import storable
 from agents.language_model.request import Completion, Request
 from agents.language_model.serving import Servers, serving_of
 from agents.occasion import OCCASION, Occasion
@@ -35,10 +39,15 @@ TIMEOUT_S = 300.0
 TRIES = 6
 """A request is sent at most this often."""
 PATIENCE_S = 180.0
-"""No further try begins later than this after the first, nor is a longer Retry-After waited for."""
+"""No further try begins later than this after the first was sent, nor is a longer Retry-After waited
+for."""
 FIRST_PAUSE_S = 1.0
-"""Between tries: drawn evenly from 0 to this, then to twice as much, and so on up to LONGEST_PAUSE_S."""
+"""Between tries: drawn evenly from 0 to this, then to twice as much, and so on up to LONGEST_PAUSE_S. It
+comes on top of what a Retry-After asks for, so that not all come back at once."""
 LONGEST_PAUSE_S = 30.0
+ENOUGH = 0.9
+"""A stream that still runs at the timeout is the model's doing where its call had this share of its
+time; else tries and waiting before it took the rest. This project's choice."""
 PLAIN_JSON = {"type": "json_object"}
 _UNBILLED = {*Trouble} - {Trouble.CONNECTION, Trouble.SILENCE, Trouble.MALFORMED, Trouble.SERVER}
 """Trouble after which there is nothing to pay: the provider refused before it worked."""
@@ -49,6 +58,31 @@ class Answered(NamedTuple):
 
     completion: Completion
     request: Request
+
+
+class Tries(stop_base):
+    """The time that one request and its further tries have."""
+
+    def __init__(self, request: Request, connection: Connection, occasion: Occasion) -> None:
+        self.request, self.connection, self.occasion = request, connection, occasion
+        timeout_s, limit_s = connection.timeout_s or TIMEOUT_S, occasion.limit_s
+        self.whole_s = timeout_s if limit_s is None else min(timeout_s, limit_s)
+        """Seconds that a call may take where none was lost before it."""
+        self._until = None if limit_s is None else time.monotonic() + limit_s
+        self._sent: float | None = None
+
+    def send(self) -> float:
+        """Return the seconds that a call has which is sent now."""
+        now = time.monotonic()
+        self._sent = self._sent or now
+        left = self.whole_s if self._until is None else self._until - now
+        return max(0.001, min(self.whole_s, left))
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        """Return whether another try would come too late."""
+        if self._sent is None:
+            return False
+        return time.monotonic() + retry_state.upcoming_sleep - self._sent > PATIENCE_S
 
 
 class Gateway:
@@ -88,66 +122,64 @@ class Gateway:
     async def _answer(self, request: Request, connection: Connection) -> Completion:
         occasion = OCCASION.get() or Occasion(match="", replicate=0)
         key = request.key(occasion.replicate)
-        if (known := self._book.known(key)) is not None:
+        known = self._book.known(key, request.spec.version, occasion.match or None)
+        if known is not None:
             return known
-        until = None if occasion.limit_s is None else time.monotonic() + occasion.limit_s
+        tries = Tries(request, connection, occasion)
         async for attempt in AsyncRetrying(
             retry=retry_if_exception(_passing),
-            stop=stop_after_attempt(TRIES) | stop_before_delay(PATIENCE_S),
+            stop=stop_any(stop_after_attempt(TRIES), tries),
             wait=_pause,
             reraise=True,
         ):
             with attempt:
-                number = attempt.retry_state.attempt_number
-                completion = await self._once(request, connection, occasion, number, until)
+                completion = await self._once(tries, attempt.retry_state.attempt_number)
         self._book.keep(key, completion)
         return completion
 
-    async def _once(
-        self,
-        request: Request,
-        connection: Connection,
-        occasion: Occasion,
-        number: int,
-        until: float | None,
-    ) -> Completion:
+    async def _once(self, tries: Tries, number: int) -> Completion:
         """Make one call in its turn, and enter it."""
-        spec = request.spec
-        address = await self._address(request, connection, occasion, number)
+        request, connection = tries.request, tries.connection
+        spec, address = request.spec, await self._address(tries, number)
         endpoint = self._endpoint(spec, connection, address)
-        async with endpoint.slot(most_tokens(request.messages) // 4 + request.most_given):
-            timeout_s = connection.timeout_s or TIMEOUT_S
-            if until is not None:
-                timeout_s = max(0.001, min(timeout_s, until - time.monotonic()))
-            most = most_usd(spec, connection, request.messages, request.most_given)
-            asked = Asked(spec.version, occasion.match or None, number, most)
+        taken, given = most_tokens(request.messages, request.format), request.most_given
+        async with endpoint.slot(taken // 4 + given):
+            most = most_usd(spec, connection, taken, given)
+            asked = Asked(spec.version, tries.occasion.match or None, number, most)
             entry = await self._book.reserve(asked)
+            timeout_s = tries.send()
             try:
                 completion = await call(request, connection, address, timeout_s)
             except SchemaRefusedError:
                 self._book.settle(entry, Came.NOTHING, None, Trouble.REJECTED)
                 raise
             except ProviderError as error:
-                came = Came.NOTHING if error.trouble in _UNBILLED else Came.UNKNOWN
+                free = error.trouble in _UNBILLED or not error.reached
+                came = Came.NOTHING if free else Came.UNKNOWN
                 self._book.settle(entry, came, None, error.trouble)
                 if error.trouble is Trouble.RATE_LIMIT:
                     endpoint.refused(min(error.retry_after_s or FIRST_PAUSE_S, PATIENCE_S))
                 raise
-            except BaseException:  # a stream without end, or the end of the run
+            except StillAnsweringError:
+                self._book.settle(entry, Came.UNKNOWN, None, None)
+                if timeout_s >= ENOUGH * tries.whole_s:
+                    raise
+                raise silence(spec, address, timeout_s, "earlier tries took its time") from None
+            except BaseException:  # the end of the run
                 self._book.settle(entry, Came.UNKNOWN, None, None)
                 raise
-            self._book.settle(entry, Came.ANSWER, completion, None)
+            completion = storable(completion, api_key(connection, address))
+            refused = completion.fault == "context_overrun"  # before anybody worked on it
+            self._book.settle(entry, Came.NOTHING if refused else Came.ANSWER, completion, None)
             endpoint.answered()
             return completion
 
-    async def _address(
-        self, request: Request, connection: Connection, occasion: Occasion, number: int
-    ) -> str | None:
+    async def _address(self, tries: Tries, number: int) -> str | None:
         """Return where a try goes: to a server of ours, which is up by then, or where the agent says."""
-        serving = serving_of(request.spec, connection)
+        serving = serving_of(tries.request.spec, tries.connection)
         if serving is not None and self._servers is not None:
             return await self._servers.address(serving)
-        return _address(connection, occasion, number)
+        return _address(tries.connection, tries.occasion, number)
 
     def _endpoint(self, spec: AgentSpec, connection: Connection, address: str | None) -> Endpoint:
         places = self._places.setdefault(asyncio.get_running_loop(), {})
@@ -173,7 +205,7 @@ _backoff = wait_random_exponential(FIRST_PAUSE_S, LONGEST_PAUSE_S)
 
 
 def _pause(state: RetryCallState) -> float:
-    """Return the seconds before the next try: what the provider asks for, or a growing random pause."""
+    """Return the seconds before the next try."""
     error = state.outcome.exception() if state.outcome is not None else None
     asked = error.retry_after_s if isinstance(error, ProviderError) else None
-    return _backoff(state) if asked is None else asked
+    return (asked or 0.0) + _backoff(state)
