@@ -1,0 +1,293 @@
+"""Servers of our own: they come up, are started again where they end, and leave nothing behind."""
+
+import asyncio
+import hashlib
+import os
+import signal
+import sys
+import time
+import urllib.request
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agents.agent import ProviderError, Trouble
+from agents.build import UnplayableError, build
+from agents.language_model import kept_up, llama_cpp, serving
+from agents.language_model.agent import model_spec
+from agents.language_model.serving import Servers, Serving, identity, serving_of
+from agents.spec import Connection
+from tests.agents.local.processes import gone
+
+STAND_IN = str(Path(__file__).with_name("stand_in.py"))
+Result = TypeVar("Result")
+
+
+@pytest.fixture
+def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A GGUF file, which a stand-in serves."""
+    monkeypatch.setattr(llama_cpp, "command", lambda model: [sys.executable, STAND_IN, str(model)])
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"abc")
+    return file
+
+
+def wanted(weights: Path, *arguments: str) -> Serving:
+    """What serves the weights; its process ids are noted beside them."""
+    note = ("--note", str(weights.with_suffix(".note")))
+    _, revision = identity("llama.cpp", str(weights), None)
+    return Serving("llama.cpp", str(weights), revision, weights.stem, (*note, *arguments))
+
+
+def lives(weights: Path) -> list[int]:
+    """The process ids that have served the weights, first to last."""
+    return [int(line) for line in weights.with_suffix(".note").read_text().split()]
+
+
+def healthy(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address.removesuffix("/v1") + "/health", timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+def with_servers(
+    work: Callable[[Servers], Awaitable[Result]], most: int = 1
+) -> tuple[Result, list[str]]:
+    """Return what `work` does, and the lines that were told; nothing runs on afterwards."""
+    told: list[str] = []
+
+    async def run() -> Result:
+        return await work(servers)
+
+    servers = Servers(most, told.append)
+    try:
+        return asyncio.run(run()), told
+    finally:
+        servers.close()
+
+
+async def killed(servers: Servers, wanted: Serving, pid: int) -> str:
+    """Kill a server; return its next address, once its end is noticed."""
+    before = await servers.address(wanted)
+    os.kill(pid, signal.SIGKILL)
+    while (found := await servers.address(wanted)) == before:
+        await asyncio.sleep(0.01)
+    return found
+
+
+def test_the_revision_of_a_file_is_its_sha256(tmp_path: Path) -> None:
+    file = tmp_path / "abc.gguf"
+    file.write_bytes(b"abc")  # the example of FIPS 180-4
+    name, revision = identity("llama.cpp", str(file), None)
+    assert name == "hosted_vllm/abc"
+    assert revision == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    file.write_bytes(Random(0).randbytes(3_000_000))
+    assert identity("llama.cpp", str(file), "hosted_vllm/x") == (
+        "hosted_vllm/x",
+        hashlib.sha256(Random(0).randbytes(3_000_000)).hexdigest(),
+    )
+
+
+def test_overwritten_weights_are_not_played(weights: Path) -> None:
+    name, revision = identity("llama.cpp", str(weights), None)
+    to = Connection(weights=str(weights), server="llama.cpp")
+    spec = model_spec(name, revision=revision)
+    build(spec, to)
+    weights.write_bytes(b"abd")
+    with pytest.raises(UnplayableError, match="now holds other weights"):
+        build(spec, to)
+    build(spec, to.model_copy(update={"api_base": "http://10.0.0.9/v1"}))
+    weights.unlink()
+    with pytest.raises(UnplayableError, match="there is no file"):
+        build(spec, to)
+
+
+def test_an_address_of_its_own_needs_no_server() -> None:
+    spec = model_spec("hosted_vllm/x")
+    to = Connection(weights="x.gguf", server="llama.cpp", server_args=("--slots 2 --threads '3'",))
+    found = serving_of(spec, to)
+    assert found is not None
+    assert (found.name, found.arguments) == ("x", ("--slots", "2", "--threads", "3"))
+    assert serving_of(spec, to.model_copy(update={"api_base": "http://10.0.0.9/v1"})) is None
+    assert serving_of(spec, Connection()) is None
+
+
+def test_a_server_that_is_killed_is_started_again(weights: Path) -> None:
+    async def work(servers: Servers) -> tuple[str, str]:
+        first = await servers.address(wanted(weights))
+        assert await servers.address(wanted(weights)) == first
+        second = await killed(servers, wanted(weights), lives(weights)[0])
+        assert healthy(second)
+        return first, second
+
+    (first, second), told = with_servers(work)
+    assert not healthy(first)
+    assert not healthy(second)
+    assert len(lives(weights)) == 2
+    assert all(gone(pid) for pid in lives(weights))
+    assert [line.split(": ")[1].split(" after")[0].split(";")[0] for line in told] == [
+        *("starting", "ready"),
+        *("reading " + str(weights), "starting", "ready"),
+    ]
+
+
+def test_one_that_ends_again_and_again_is_given_up(weights: Path) -> None:
+    async def work(servers: Servers) -> ProviderError:
+        await servers.address(wanted(weights))
+        for _ in range(kept_up.STARTS - 1):
+            await killed(servers, wanted(weights), lives(weights)[-1])
+        with pytest.raises(ProviderError):
+            await killed(servers, wanted(weights), lives(weights)[-1])
+        with pytest.raises(ProviderError) as raised:
+            await servers.address(wanted(weights))
+        return raised.value
+
+    error, _ = with_servers(work)
+    assert error.trouble is Trouble.WEIGHTS
+    assert len(lives(weights)) == kept_up.STARTS
+
+
+def test_one_that_was_up_for_long_starts_with_all_its_tries(
+    weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_up, "STEADY_S", 0.0)
+
+    async def work(servers: Servers) -> None:
+        await servers.address(wanted(weights))
+        for _ in range(kept_up.STARTS + 1):
+            await killed(servers, wanted(weights), lives(weights)[-1])
+
+    with_servers(work)
+    assert len(lives(weights)) == kept_up.STARTS + 2
+
+
+def test_one_that_does_not_come_up_says_its_last_words_and_keeps_its_log(weights: Path) -> None:
+    async def work(servers: Servers) -> str:
+        with pytest.raises(ProviderError, match="these weights are no weights") as raised:
+            await servers.address(wanted(weights, "--refuses"))
+        return str(raised.value)
+
+    words, _ = with_servers(work)
+    log = Path(words.rpartition("all it said: ")[2].rstrip(")"))
+    assert log.read_text().split("\n") == [f"reading {weights}", "these weights are no weights"]
+    log.unlink()
+    assert len(lives(weights)) == kept_up.STARTS
+
+
+def test_weights_that_are_overwritten_later_are_not_served(weights: Path) -> None:
+    async def work(servers: Servers) -> None:
+        await servers.address(serving_now)
+        weights.write_bytes(b"other")
+        with pytest.raises(ProviderError, match="now holds other weights") as raised:
+            await killed(servers, serving_now, lives(weights)[0])
+        assert raised.value.trouble is Trouble.WEIGHTS
+
+    serving_now = wanted(weights)
+    with_servers(work)
+    assert len(lives(weights)) == 1
+
+
+def test_who_gives_up_waiting_ends_no_start_that_others_wait_for(weights: Path) -> None:
+    async def work(servers: Servers) -> bool:
+        slow = wanted(weights, "--starts-in", "1")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(servers.address(slow), 0.3)
+        return healthy(await servers.address(slow))
+
+    up, _ = with_servers(work)
+    assert up
+    assert len(lives(weights)) == 1
+
+
+def test_a_run_that_ends_while_a_server_starts_leaves_none(weights: Path) -> None:
+    async def work(servers: Servers) -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(servers.address(wanted(weights, "--starts-in", "60")), 2)
+
+    begun = time.monotonic()
+    with_servers(work)
+    assert time.monotonic() - begun < 30
+    assert all(gone(pid) for pid in lives(weights))
+
+
+class NoProcess:
+    """Stands in for a server that is kept up: it only counts who runs."""
+
+    running = 0
+    most = 0
+
+    def __init__(self, called: str, command: object, tell: object) -> None:
+        self.up = False
+
+    async def address(self) -> str:
+        await asyncio.sleep(0)
+        if not self.up:
+            self.up = True
+            NoProcess.running += 1
+            NoProcess.most = max(NoProcess.most, NoProcess.running)
+        return "http://127.0.0.1:1/v1"
+
+    async def stop(self) -> None:
+        await asyncio.sleep(0)
+        self.close()
+
+    def close(self) -> None:
+        NoProcess.running -= self.up
+        self.up = False
+
+
+MATCHES = st.lists(st.sets(st.integers(0, 4), max_size=2), min_size=1, max_size=40)
+
+
+@settings(deadline=None)
+@given(MATCHES, st.integers(2, 3), st.integers(1, 8), st.randoms(use_true_random=False))
+def test_matches_hold_what_they_need_and_none_waits_for_ever(
+    matches: list[set[int]], most: int, seats: int, random: Random
+) -> None:
+    """No more servers run than may, all that a match needs run meanwhile, and all are played."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(serving, "KeptUp", NoProcess)
+        NoProcess.running = NoProcess.most = 0
+        queue, played = list(matches), 0
+
+        async def seat(servers: Servers) -> None:
+            nonlocal played
+            while queue:
+                needed = {Serving("llama.cpp", "", "", str(number), ()) for number in queue.pop(0)}
+                async with servers.held(needed):
+                    for _ in range(random.randrange(4)):
+                        await asyncio.sleep(0)
+                        assert all(servers._known[one].up for one in needed)
+                    played += 1
+
+        async def work(servers: Servers) -> None:
+            async with asyncio.timeout(20):
+                await asyncio.gather(*(seat(servers) for _ in range(seats)))
+
+        with_servers(work, most)
+        assert played == len(matches)
+        assert NoProcess.most <= most
+        assert NoProcess.running == 0
+
+
+def test_the_least_recently_used_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "KeptUp", NoProcess)
+    a, b, c = (Serving("llama.cpp", "", "", name, ()) for name in "abc")
+
+    async def work(servers: Servers) -> list[set[Serving]]:
+        running = []
+        for needed in (a, b, a, c, b):
+            async with servers.held({needed}):
+                running.append({one for one, kept in servers._known.items() if kept.up})
+        assert servers.starts == {a: 1, b: 2, c: 1}
+        return running
+
+    found, _ = with_servers(work, 2)
+    assert found == [{a}, {a, b}, {a, b}, {a, c}, {b, c}]
