@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from functools import lru_cache
 from urllib.parse import quote
 
 from agents.agent import Usage
@@ -47,6 +48,8 @@ def without_keys(text: str, key: str | None) -> str:
     """Return a model's `text` with HIDDEN in place of `key`, however JSON or a URL would spell it, and
     of long values of variables that sound secret. All else stays as it is: words that merely look like
     a secret are the model's own."""
+    if not text:
+        return text
     return _without(text, _secrets(LONG) | ({key or ""} - {NO_KEY}))
 
 
@@ -74,11 +77,25 @@ def _believable(usage: Usage) -> Usage:
 
 
 def _secrets(least: int) -> set[str]:
-    return {value for name, value in os.environ.items() if _NAMES.search(name) and len(value) >= least}
+    values = (os.environ.get(name, "") for name in os.environ if _sounds_secret(name))
+    return {value for value in values if len(value) >= least}
+
+
+@lru_cache(4096)
+def _sounds_secret(name: str) -> bool:
+    return _NAMES.search(name) is not None
 
 
 def _without(text: str, secrets: set[str]) -> str:
-    spelled = {
+    for form in _spelled(frozenset(secrets)):
+        text = text.replace(form, HIDDEN)
+    return text
+
+
+@lru_cache(64)
+def _spelled(secrets: frozenset[str]) -> tuple[str, ...]:
+    """Return all forms of the secrets that are long enough, the longest first."""
+    forms = {
         form
         for secret in secrets
         if len(secret) >= LEAST
@@ -89,6 +106,4 @@ def _without(text: str, secrets: set[str]) -> str:
             quote(secret, safe="", errors="replace"),
         )
     }
-    for form in sorted(spelled, key=len, reverse=True):
-        text = text.replace(form, HIDDEN)
-    return text
+    return tuple(sorted(forms, key=len, reverse=True))
