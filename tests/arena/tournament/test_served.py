@@ -1,0 +1,144 @@
+"""Tournaments whose agents the arena serves itself: by a stand-in for llama.cpp, in its own process."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agents.language_model import gateway, llama_cpp
+from arena.entry import entry_from
+from arena.lineup import Lineup, request_from, resolve
+from arena.registry import Registry
+from arena.serving import servings
+from arena.store import Filter, Store
+from arena.summary import Summary
+from arena.tournament import Settings, Tournament
+from tests.agents.language_model.test_serving import STAND_IN, lives
+from tests.agents.local.processes import gone
+
+ASKED = {"buyers": ["linear"], "domains": ["lamps"], "scenarios": 6}
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr(llama_cpp, "command", lambda model: [sys.executable, STAND_IN, str(model)])
+    monkeypatch.setattr(gateway, "_backoff", lambda state: 0.1)
+    with Store.open(str(tmp_path / "arena.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def seller(store: Store, tmp_path: Path) -> Callable[..., Path]:
+    """Register an agent whose weights are to be served; return where these lie."""
+
+    def register(name: str, *arguments: str, **fields: object) -> Path:
+        weights = tmp_path / f"{name}.gguf"
+        weights.write_bytes(name.encode())
+        note = f"--note {weights.with_suffix('.note')}"
+        entry = {"name": name, "weights": str(weights), "server_args": [note, *arguments]}
+        Registry(store).register([entry_from(entry | fields)])
+        return weights
+
+    return register
+
+
+def run(
+    store: Store, settings: Settings | None = None, **asked: object
+) -> tuple[Lineup, Summary, list[str]]:
+    """Play with servers; return what came of it, and the lines that were told of them."""
+    lineup = resolve(request_from(ASKED | asked), store)
+    told: list[str] = []
+    chosen = settings or Settings(workers=1, concurrency=4, servers=1)
+    return lineup, Tournament(store, lineup, chosen, told.append).run(), told
+
+
+def scores(store: Store) -> dict[str, float | None]:
+    """What the seller got, by match."""
+    return {match.key: match.seller_utility for match in store.matches(Filter())}
+
+
+def test_served_sellers_take_turns_and_leave_no_process(
+    store: Store, seller: Callable[..., Path]
+) -> None:
+    files = [seller("a"), seller("b")]
+    lineup, summary, told = run(store, sellers=["a", "b"])
+    assert summary.complete
+    assert summary.played == 12
+    assert len([line for line in told if "starting" in line]) == 2
+    assert [len(lives(file)) for file in files] == [1, 1]
+    assert all(gone(pid) for file in files for pid in lives(file))
+    assert len(servings(lineup.agents)) == 2
+    (version,) = [v for v, agent in lineup.agents.items() if agent.name == "a"]
+    match = next(m for m in store.matches(Filter()) if m.seller_version == version)
+    receipt = store.receipts(match)["seller"]
+    assert receipt["server"] == "llama.cpp"
+    assert receipt["arguments"] == ["--note", str(files[0].with_suffix(".note"))]
+    assert receipt["served_model"] == "a"
+
+
+def test_agents_that_differ_in_sampling_alone_share_a_server(
+    store: Store, seller: Callable[..., Path], tmp_path: Path
+) -> None:
+    file = seller("a", model="hosted_vllm/one")
+    entry = {
+        "name": "cool",
+        "model": "hosted_vllm/one",
+        "weights": str(file),
+        "server_args": [f"--note {file.with_suffix('.note')}"],
+        "temperature": 0,
+    }
+    Registry(store).register([entry_from(entry)])
+    _, summary, _ = run(store, sellers=["a", "cool"], buyers=["linear", "a"])
+    assert summary.complete
+    assert summary.played == 24
+    assert len(lives(file)) == 1
+
+
+def test_what_a_server_that_dies_costs_is_time_alone(
+    store: Store, seller: Callable[..., Path], tmp_path: Path
+) -> None:
+    """The same scores as where nothing fails, no match void, none counted twice."""
+    file = seller("a", "--deaths 2", "--after 5")
+    _, summary, told = run(store, sellers=["a"])
+    assert summary.complete
+    assert (summary.played, summary.void) == (6, 0)
+    assert len(lives(file)) == 3
+    assert len([line for line in told if "starting it again" in line]) == 2
+    assert not store.matches(Filter(), voids=True)
+    assert all(gone(pid) for pid in lives(file))
+
+    with Store.open(str(tmp_path / "calm.db")) as calm:
+        entry = {"name": "a", "weights": str(file)}
+        Registry(calm).register([entry_from(entry)])
+        run(calm, sellers=["a"])
+        assert len(set(scores(calm).values())) > 1
+        assert scores(calm) == scores(store)
+
+
+def test_a_server_that_does_not_come_up_stops_its_agent_alone(
+    store: Store, seller: Callable[..., Path]
+) -> None:
+    seller("broken", "--refuses"), seller("whole")
+    lineup, summary, _ = run(store, sellers=["broken", "whole"])
+    assert summary.played == 6
+    assert not summary.complete
+    voids = store.matches(Filter(), voids=True)
+    names = {version: agent.name for version, agent in lineup.agents.items()}
+    assert {(names[v.seller_version], v.ending, v.trouble) for v in voids} == {
+        ("broken", "provider_error", "weights")
+    }
+    assert all("these weights are no weights" in v.detail for v in voids)
+    assert len(voids) <= 4
+    assert [names[v] for v, tally in summary.tallies.items() if tally.set_aside] == ["broken"]
+
+
+def test_a_match_of_two_servers_has_both(store: Store, seller: Callable[..., Path]) -> None:
+    files = {name: seller(name) for name in ("a", "b", "c")}
+    settings = Settings(workers=1, concurrency=4, servers=2)
+    _, summary, told = run(store, settings, sellers=["a", "b"], buyers=["c", "b"], scenarios=2)
+    assert summary.complete
+    assert summary.played == 8
+    # Three pairs of three servers, two at a time: one of them has to make room and come back.
+    assert sorted(len(lives(file)) for file in files.values()) == [1, 1, 2]
+    assert len(told) == 8
