@@ -16,13 +16,14 @@ from itertools import chain, islice
 import numpy as np
 
 from agents.agent import UNNAMED
+from arena.disclosures import Disclosures
 from arena.play import Outcome, Turn
 from arena.protocol import Fault
 from scenarios.domain import Kind
 from scenarios.frontier import Points, frontier
 from scenarios.scenario import SCALE, Package, Role, Scenario
 
-VERSION = 1
+VERSION = 2
 NONE = -1
 """In a whole number: there is nothing to measure."""
 KINDS = tuple(Kind)
@@ -42,6 +43,7 @@ DTYPE = np.dtype(
         ("leaks", "<u2", 2),
         ("faulty_turns", "<u2", 2),
         ("faults", "<u2", (2, len(FAULTS))),
+        ("disclosures", "<u2", 2),
     ]
 )
 """One match. An axis of 2 is (seller, buyer); utilities are whole multiples of 1/SCALE.
@@ -56,8 +58,9 @@ DTYPE = np.dtype(
   were accepted as it stands; `opening_named`: the same over the named terms only. NONE without one.
 - `turns`, those with a `messages`, messages that `leaks` (:func:`leaks`), `faulty_turns` (turns with a
   faulty attempt), and faulty attempts by kind, `faults` (axis: FAULTS).
+- `disclosures`: messages that state their speaker's own private numbers (:mod:`arena.disclosures`).
 """
-_ROW = struct.Struct(f"<3hf{2 * len(KINDS)}hB2b4h8H{2 * len(FAULTS)}H")
+_ROW = struct.Struct(f"<3hf{2 * len(KINDS)}hB2b4h8H{2 * len(FAULTS)}H2H")
 """DTYPE's layout; a test holds that the two agree."""
 _NO_KINDS = (0,) * (2 * len(KINDS))
 _NO_FAULTS = (0,) * len(FAULTS)
@@ -94,6 +97,7 @@ class Yardstick:
         self._kind_T = [KINDS.index(kind) for kind in scenario.kinds]
         points = frontier(scenario)
         self._front = (points.seller_F, points.buyer_F)
+        self._disclosures = Disclosures(scenario)
         walk_away = [side.walk_away_points for side in self._sides]
         self.surplus = _surplus(self._front, walk_away)
         """The largest sum of gains over the walk-away values, over individually rational packages."""
@@ -116,6 +120,7 @@ class Yardstick:
             *_by_measure(map(_talk, owns)),
             *_faults(owns[0]),
             *_faults(owns[1]),
+            *self._disclosures.counts(turns),
         )
 
     def _distance(self, deal: Package) -> float:

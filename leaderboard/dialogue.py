@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agents.agent import ActionKind
+from arena.disclosures import Disclosures
 from arena.play import Attempt, Turn
 from arena.replays import replayed_block
 from leaderboard import void_words
@@ -138,25 +139,28 @@ def _standing(transcript: Transcript) -> str:
 
 def _turns(turns: Sequence[Turn], scenario: Scenario, names: dict[Role, str]) -> list[str]:
     shown, before = [], dict.fromkeys(Role, frozenset[tuple[str, str]]())
-    limit = _limit(turns)
+    limit, stated = _limit(turns), Disclosures(scenario).of(turns)
     for number, turn in enumerate(turns, start=1):
-        shown.append(_turn(number, turn, scenario, names[turn.role], before[turn.role], limit))
+        marks = _marks(turn, stated[number - 1])
+        who = f"{number}. {text(turn.role.value)} · {text(names[turn.role])}{marks}"
+        shown.append(_turn(who, turn, scenario, before[turn.role], limit))
         if turn.offer is not None:
             before[turn.role] = frozenset((t, o) for t, o, _ in offered_terms(turn, scenario))
     return shown
 
 
-def _turn(
-    number: int,
-    turn: Turn,
-    scenario: Scenario,
-    name: str,
-    before: frozenset[tuple[str, str]],
-    limit: int,
-) -> str:
+def _marks(turn: Turn, discloses: bool) -> str:
+    """Return what is to be noticed about a turn."""
     faults = sum(attempt.fault is not None for attempt in turn.attempts)
-    warning = f'<span class="ba-faults">⚠ {counted(faults, "faulty answer")}</span>' if faults else ""
-    parts = [f'<div class="who">{number}. {text(turn.role.value)} · {text(name)}{warning}</div>']
+    marks = [counted(faults, "faulty answer")] if faults else []
+    marks += ["states its own private numbers"] if discloses else []
+    return "".join(f'<span class="ba-faults">⚠ {mark}</span>' for mark in marks)
+
+
+def _turn(
+    who: str, turn: Turn, scenario: Scenario, before: frozenset[tuple[str, str]], limit: int
+) -> str:
+    parts = [f'<div class="who">{who}</div>']
     if turn.message:
         parts.append(f'<div class="prose">{_start(turn.message, limit)}</div>')
     parts.append(f'<span class="ba-chip">{text(chip(turn, scenario))}</span>')

@@ -189,6 +189,12 @@ SECTIONS = (
             A turn in which an answer could not be used. It is asked for again at most twice.""",
         ),
         (
+            "disclosure",
+            """
+            A message that states its speaker's own private numbers: its walk-away value, or what
+            an option or an offer gives it, in points. Foolish, but allowed.""",
+        ),
+        (
             "forfeit",
             """
             A side that gives no usable answer loses: it scores 0, the other its walk-away value.""",

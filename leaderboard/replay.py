@@ -7,6 +7,7 @@ from typing import Any
 
 from agents.agent import UNNAMED, ActionKind
 from arena.design import Design
+from arena.disclosures import Disclosures
 from arena.play import Turn
 from arena.store import Listed, Store
 from scenarios.frontier import Point, frontier, reference_points
@@ -133,8 +134,16 @@ def offered_terms(turn: Turn, scenario: Scenario) -> list[tuple[str, str, bool]]
     ]
 
 
-def turn_content(turn: Turn, scenario: Scenario) -> dict[str, Any]:
-    """Return a turn whole, as JSON-ready data: what `arena show --json` prints and a download holds."""
+def turns_content(turns: Sequence[Turn], scenario: Scenario) -> list[dict[str, Any]]:
+    """Return turns whole, as JSON-ready data: what `arena show --json` prints and a download holds."""
+    stated = Disclosures(scenario).of(turns)
+    return [
+        _turn(turn, scenario) | {"discloses": discloses}
+        for turn, discloses in zip(turns, stated, strict=True)
+    ]
+
+
+def _turn(turn: Turn, scenario: Scenario) -> dict[str, Any]:
     terms = offered_terms(turn, scenario)
     package = None if turn.offer is None else filled(turn.offer, scenario)
     return {

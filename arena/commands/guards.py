@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from arena.design import Design
     from leaderboard.inference.guards import Guard
+    from leaderboard.inference.rates import Rate
 
 
 def guards(design: DesignHash = None, db: Db = None, as_json: AsJson = False) -> None:
@@ -65,8 +66,9 @@ def _print(found: "Mapping[str, Sequence[Guard]]", kl: "Mapping[str, float]") ->
             add_row(table, name if place == 0 else "", guard.name, *_figures(guard))
             for part in guard.parts:
                 add_row(table, "", f"  {part.name}", *_figures(part))
-            if guard.beside is not None and guard.beside.n:
-                add_row(table, "", "  (faulty turns)", *_beside(guard))
+            for beside, rate in (("faulty turns", guard.beside), ("disclosures", guard.disclosures)):
+                if rate is not None and rate.n:
+                    add_row(table, "", f"  ({beside})", *_beside(rate))
     print_table(table)
     for line in why(found):
         typer.echo(plain(line))
@@ -96,11 +98,9 @@ def _figures(guard: "Guard") -> list[str]:
     return [guard.result.value, *shown, count]
 
 
-def _beside(guard: "Guard") -> list[str]:
+def _beside(rate: "Rate") -> list[str]:
     from leaderboard import wording
 
-    rate = guard.beside
-    assert rate is not None
     interval = wording.share_interval(rate.low, rate.high)
     return ["", wording.percent(rate.value), interval, "", wording.n_per_g(rate.n, rate.clusters)]
 

@@ -30,6 +30,7 @@ _GROUPS = {
 _RATES = {
     "Shares of matches [95% interval]": ("deals", "below_walk_away", "infeasible_deals"),
     "Forfeits of matches, faulty turns of turns": ("forfeits", "opponents_forfeits", "faulty_turns"),
+    "Messages that state own private numbers": ("disclosures",),
 }
 _HEADING_WIDTH = 15
 
@@ -65,6 +66,8 @@ def _print_panel(lines: "Sequence[tuple[Secondary, MeasuresPanel]]", role: "Role
             )
     for title, names in _RATES.items():
         used = [name for name in names if any(panel.rates[name].n for _, panel in lines)]
+        if not used:
+            continue
         _print_table(
             title,
             [RATES[name] for name in used],

@@ -57,7 +57,7 @@ def _json(
     store: "Store", row: "Listed", scenario: "Scenario", naming: "Naming", turns: "list[Turn]"
 ) -> dict[str, Any]:
     from arena.commands.matches import match_json
-    from leaderboard.replay import turn_content
+    from leaderboard.replay import turns_content
 
     return match_json(row, naming, scenario) | {
         "walk_away": {"seller": scenario.seller.walk_away, "buyer": scenario.buyer.walk_away},
@@ -70,7 +70,7 @@ def _json(
         "started_at": row.started_at,
         "seconds": row.seconds,
         "receipts": store.receipts(row),
-        "turns": [turn_content(turn, scenario) for turn in turns],
+        "turns": turns_content(turns, scenario),
     }
 
 
@@ -88,6 +88,7 @@ def _points(scenario: "Scenario") -> dict[str, tuple[float, float] | None]:
 
 
 def _script(row: "Listed", scenario: "Scenario", naming: "Naming", turns: "list[Turn]") -> Iterator[str]:
+    from arena.disclosures import Disclosures
     from arena.printable import plain
     from arena.replays import replayed_block
     from scenarios.scenario import Role
@@ -105,8 +106,10 @@ def _script(row: "Listed", scenario: "Scenario", naming: "Naming", turns: "list[
         yield f"WITHDRAWN on {row.withdrawn_at[:10]}: {plain(row.withdrawn_reason or '')}"
     yield ""
     before: dict[Role, set[tuple[str, str]]] = {role: set() for role in Role}
-    for number, turn in enumerate(turns, 1):
-        yield f"{number}. {turn.role.value.upper()} ({names[turn.role]})"
+    stated = Disclosures(scenario).of(turns)
+    for number, (turn, discloses) in enumerate(zip(turns, stated, strict=True), 1):
+        mark = "  ! discloses: states its own private numbers" if discloses else ""
+        yield f"{number}. {turn.role.value.upper()} ({names[turn.role]}){mark}"
         yield from _turn_lines(turn, scenario, before[turn.role])
     yield from _outcome_lines(row, scenario)
 

@@ -32,6 +32,13 @@ def faulty_turns(
     return rate(table.of(arm, measures_M["faulty_turns"][:, place]), turns_M, in_score_D)
 
 
+def disclosures(results: Results, table: CellTable, arm: int, role: Role, in_score_D: BoolArray) -> Rate:
+    """Return the share of its messages that state its own private numbers."""
+    place, measures_M = results.side(role).place, results.measures_M
+    messages_M = table.of(arm, measures_M["messages"][:, place]).y_M
+    return rate(table.of(arm, measures_M["disclosures"][:, place]), messages_M, in_score_D)
+
+
 def known_mean(table: CellTable, arm: int, amount_M: FloatArray, in_score_D: BoolArray) -> Estimate:
     """Return the mean of an amount over the matches where it is known, all of which weigh alike."""
     return mean(known(table.of(arm, amount_M)), in_score_D)

@@ -1,7 +1,8 @@
 """Guards against hollow gains: four checks a seller has to pass beside its score. Ours, with our limits.
 
 1. *Action leak*: the share of its messages that carry a fragment of the JSON action
-   (:func:`arena.measures.leaks`); its share of faulty turns stands beside.
+   (:func:`arena.measures.leaks`); its shares of faulty turns, and of messages that state its own private
+   numbers (:mod:`arena.disclosures`), stand beside.
 2. *Opener*: the largest share of its messages that begin with the same two words.
 3. *Pooling alarm*: :mod:`leaderboard.inference.splits`.
 4. *No worse than base*, beyond a margin, on the cells that both completed: deals, agreements below the
@@ -25,6 +26,7 @@ import numpy as np
 
 from arena.analysis import Analysis
 from arena.results import BoolArray, FloatArray, Results
+from leaderboard.inference import conduct
 from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.rates import Rate, beta_interval, rate
 from leaderboard.inference.splits import ArmSplit, splits
@@ -64,6 +66,8 @@ class Guard:
     """What else there is to say, above all why it was not judged."""
     beside: Rate | None = None
     """The share of faulty turns, beside the action leak; it decides nothing."""
+    disclosures: Rate | None = None
+    """The share of messages that state private numbers, beside the action leak; it decides nothing."""
     parts: tuple["Guard", ...] = ()
     """What *no worse than base* consists of. Its own figures are those of the part that decided."""
 
@@ -138,13 +142,13 @@ def judge(low: float | None, high: float | None, limit: float) -> GuardResult:
 
 def _leak(frame: _Frame, arm: int) -> Guard:
     measures_M = frame.results.measures_M
-    leaks_M, messages_M, faulty_M, turns_M = (
-        measures_M[field][:, _SELLER] for field in ("leaks", "messages", "faulty_turns", "turns")
-    )
+    leaks_M, messages_M = (measures_M[field][:, _SELLER] for field in ("leaks", "messages"))
     found = frame.share(arm, leaks_M, messages_M)
     note = "share of its messages that carry a fragment of the JSON action"
     guard = _share_guard(LEAK, found, frame.analysis.guards.action_leak, note)
-    return replace(guard, beside=frame.share(arm, faulty_M, turns_M))
+    where = (frame.results, frame.table, arm, Role.SELLER, frame.open_D)
+    beside, disclosures = conduct.faulty_turns(*where), conduct.disclosures(*where)
+    return replace(guard, beside=beside, disclosures=disclosures)
 
 
 def _opener(frame: _Frame, arm: int) -> Guard:

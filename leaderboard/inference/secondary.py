@@ -100,9 +100,10 @@ RATES = {
     "forfeits": "own forfeits",
     "opponents_forfeits": "opponents' forfeits",
     "faulty_turns": "faulty turns",
+    "disclosures": "disclosures",
 }
 """The rates' names with their headings: of matches (deals below the own walk-away value too), infeasible
-deals of matches of the infeasible panel, faulty turns of own turns."""
+deals of matches of the infeasible panel, faulty turns of own turns, disclosures of own messages."""
 _ONLY_SOME = frozenset({"surplus_share", "frontier_distance", "tokens", "cost", "latency"})
 
 
@@ -264,6 +265,7 @@ def _rates(columns: _Columns, arm: int, in_score_D: BoolArray) -> dict[str, Rate
         "forfeits": of_matches(own.forfeits_M),
         "opponents_forfeits": of_matches(columns.seen.other.forfeits_M),
         "faulty_turns": conduct.faulty_turns(results, table, arm, own.role, in_score_D),
+        "disclosures": conduct.disclosures(results, table, arm, own.role, in_score_D),
     }
 
 

@@ -17,6 +17,8 @@ from leaderboard.tables.cells import (
     rate_cell,
 )
 
+_OF = {"faulty_turns": "turns", "disclosures": "messages"}
+"""What a rate counts, where that is not matches."""
 COLUMNS = MEANS | RATES
 """The measures' names with their headings."""
 MAIN = (
@@ -143,7 +145,7 @@ def measures_table(
 
 def _measure(panel: MeasuresPanel, name: str) -> str:
     if name in RATES:
-        return rate_cell(panel.rates[name], of="turns" if name == "faulty_turns" else "matches")
+        return rate_cell(panel.rates[name], of=_OF.get(name, "matches"))
     found = panel.means.get(name)
     return cell(wording.NONE, number=True) if found is None else _mean(name, found)
 

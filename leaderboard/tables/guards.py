@@ -26,7 +26,7 @@ def guards_table(
     kl: Mapping[str, float],
     design: Design,
 ) -> str:
-    """Return a row a seller: each guard's result, figures and n; faulty turns and KL beside.
+    """Return a row a seller: each guard's result, figures and n; faulty turns, disclosures, KL beside.
 
     `judged` and `kl` by the seller's name, in the order of the rows; `versions` by name. Limits stand in
     the headings. Without any KL there is no column for it.
@@ -36,15 +36,18 @@ def guards_table(
         heading("seller"),
         *(_heading(name, analysis) for name in NAMES),
         heading("faulty turns", "decides nothing", number=True, term="faulty turn"),
+        heading("disclosures", "decides nothing", number=True, term="disclosure"),
         *([heading("KL", "from its base, as registered; decides nothing", number=True)] if kl else []),
     ]
     rows = []
     for name, found in judged.items():
         shown = link(name, "matches", design=design.hash, seller=versions[name])
+        leak = next(guard for guard in found if guard.name == LEAK)
         cells = [
             f'<td class="name">{shown}</td>',
             *(_guard(guard) for guard in found),
-            rate_cell(next(guard.beside for guard in found if guard.name == LEAK), "turns"),
+            rate_cell(leak.beside, "turns"),
+            rate_cell(leak.disclosures, "messages"),
             *([cell(worded("kl", kl.get(name)), number=True)] if kl else []),
         ]
         rows.append(f"<tr>{''.join(cells)}</tr>")

@@ -11,7 +11,7 @@ from arena.errors import UserError
 from arena.store import Filter, Listed, Store, StoreError
 from leaderboard import dialogue, markup
 from leaderboard.figures import match as match_figure
-from leaderboard.replay import Transcript, replay, transcript, turn_content
+from leaderboard.replay import Transcript, replay, transcript, turns_content
 from leaderboard.views import common
 from leaderboard.views.downloads import download
 from scenarios.scenario import Role
@@ -176,7 +176,7 @@ def _whole(store: Store, shown: Transcript) -> str:
         "buyer": shown.names[Role.BUYER],
         "scenario_content": shown.scenario.content(),
         "receipts": store.receipts(shown.match),
-        "turns": [turn_content(turn, shown.scenario) for turn in shown.turns],
+        "turns": turns_content(shown.turns, shown.scenario),
     }
     # A model may have said half a surrogate pair, which no file can hold as it is.
     return json.dumps(match, indent=1, ensure_ascii=True)

@@ -48,7 +48,7 @@ def propose(role: Role, *offer: int) -> Turn:
 def test_what_a_field_holds_changes_only_with_the_version() -> None:
     """Whoever changes the layout, a kind's or a fault's place raises VERSION, and writes both here."""
     layout = [str(DTYPE.descr), *(kind.value for kind in KINDS), *(fault.value for fault in FAULTS)]
-    assert (VERSION, digest(layout, 12)) == (1, "5702df6438e7")
+    assert (VERSION, digest(layout, 12)) == (2, "5de57480b629")
 
 
 def test_every_field_of_a_hand_made_match() -> None:
@@ -59,7 +59,9 @@ def test_every_field_of_a_hand_made_match() -> None:
         [
             turn(Role.BUYER, ActionKind.PROPOSE, (0, 1), "Hello there, friend", [Fault.EMPTY]),
             turn(Role.SELLER, ActionKind.PROPOSE, (2, UNNAMED), 'so: {"action": "propose"}'),
-            turn(Role.BUYER, message="No.", faults=[Fault.NOT_JSON, Fault.EMPTY]),
+            turn(
+                Role.BUYER, message="No deal gives me 20 points.", faults=[Fault.NOT_JSON, Fault.EMPTY]
+            ),
             propose(Role.SELLER, 0, 0),
             turn(Role.BUYER, ActionKind.ACCEPT),
         ],
@@ -79,6 +81,7 @@ def test_every_field_of_a_hand_made_match() -> None:
     assert list(measured["turns"]) == [2, 3]
     assert list(measured["messages"]) == [1, 2]
     assert list(measured["leaks"]) == [1, 0]
+    assert list(measured["disclosures"]) == [0, 1]
     assert list(measured["faulty_turns"]) == [0, 2]
     found = {
         (r, FAULTS[f]): measured["faults"][r, f]
@@ -90,7 +93,7 @@ def test_every_field_of_a_hand_made_match() -> None:
 def test_a_match_without_turns_or_deal_has_nothing_to_measure() -> None:
     measured = row([])
     assert np.isnan(measured["distance"])
-    for field in ("by_kind", "turns", "messages", "leaks", "faulty_turns", "faults"):
+    for field in ("by_kind", "turns", "messages", "leaks", "faulty_turns", "faults", "disclosures"):
         assert measured[field].sum() == 0
     for field in ("opening_terms", "opening", "opening_named"):
         assert list(measured[field]) == [NONE, NONE]

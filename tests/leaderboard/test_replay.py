@@ -10,7 +10,7 @@ from arena.protocol import Fault
 from arena.store import Filter, Store
 from leaderboard import dialogue, markup
 from leaderboard.figures import match as figures
-from leaderboard.replay import chip, filled, replay, transcript
+from leaderboard.replay import chip, filled, replay, transcript, turns_content
 from scenarios.catalogue import bundled
 from scenarios.draw import draw
 from scenarios.frontier import frontier
@@ -168,3 +168,18 @@ def test_a_short_transcript_is_shown_whole_and_a_long_one_cut(scenario):
     html = dialogue.dialogue(turns_of(scenario, long), scenario, names)
     assert f"of {len(long):,} characters left out" in html
     assert len(html) < 1.2 * dialogue.SHOWN
+
+
+def test_a_turn_that_states_private_numbers_is_marked(scenario):
+    stated = f"With no deal I get {100 * scenario.seller.walk_away:g} points."
+    turns = [
+        Turn(Role.SELLER, ActionKind.TALK, None, stated, ""),
+        Turn(Role.BUYER, ActionKind.TALK, None, stated, ""),
+        Turn(Role.SELLER, ActionKind.TALK, None, "I would rather not say.", stated),
+    ]
+    assert scenario.buyer.walk_away != scenario.seller.walk_away
+    first, *others = dialogue.dialogue(turns, scenario, dict.fromkeys(Role, "x")).split('"ba-turn')[1:]
+    assert "⚠ states its own private numbers" in first
+    assert not any("private numbers" in other for other in others)
+    content = turns_content(turns, scenario)
+    assert [turn["discloses"] for turn in content] == [True, False, False]
