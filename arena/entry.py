@@ -8,11 +8,11 @@ import re
 import unicodedata
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from agents.spec import AgentSpec, Connection, Profile
+from arena.addresses import checked_address
 from arena.errors import UserError
 from arena.record import utc_now
 from arena.store.agents import Registration
@@ -47,7 +47,11 @@ class Entry(BaseModel):
     model: str | None = None
     """A LiteLLM model name; the fields from here to `price_out` belong to language models only."""
     weights: str | None = None
-    """Weights on this machine: their folder, or the Hugging Face id of downloaded ones."""
+    """Weights on this machine: their folder, the Hugging Face id of downloaded ones, or a GGUF file."""
+    server: Literal["llama.cpp", "vllm"] | None = None
+    """What serves the weights, started by the arena; llama.cpp where they are a GGUF file."""
+    server_args: list[str] = Field(default_factory=list)
+    """Further arguments of that server."""
     revision: str | None = None
     prompt: str | None = None
     """A prompt version; the newest full one if none is named."""
@@ -59,13 +63,22 @@ class Entry(BaseModel):
     reasoning_effort: str | None = None
     sampling: dict[str, Any] = Field(default_factory=dict)
     """Other sampling settings."""
+    allow_dropped: list[str] = Field(default_factory=list)
+    """Sampling settings that its provider lacks and that are then not sent."""
     structured: bool = False
     """Whether answers are constrained by a JSON schema."""
-    api_base: str | None = None
+    api_base: list[str] | None = Field(None, min_length=1)
+    """One address, or several that serve the same model."""
     api_key_env: str | None = None
     """The *name* of the environment variable that holds the key."""
     timeout: float | None = Field(None, gt=0)
     """Seconds one call may take."""
+    stream: bool = False
+    """Whether answers are streamed, so that one that still runs at the timeout is the model's fault."""
+    max_concurrent: int | None = Field(None, ge=1)
+    """Requests at once; this and the next two over all agents that are reached at the same place."""
+    requests_per_minute: float | None = Field(None, gt=0)
+    tokens_per_minute: float | None = Field(None, gt=0)
     price_in: float | None = Field(None, ge=0)
     """US dollars per million tokens, where LiteLLM does not know the price."""
     price_out: float | None = Field(None, ge=0)
@@ -73,6 +86,11 @@ class Entry(BaseModel):
     base: str | None = None
     params: float | None = Field(None, gt=0)
     lineage: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("api_base", mode="before")
+    @classmethod
+    def _several(cls, value: object) -> object:
+        return [value] if isinstance(value, str) else value
 
     def registration(self) -> Registration:
         """Return what this entry registers. Raises RegistryError where it does not hold together."""
@@ -102,8 +120,12 @@ class Entry(BaseModel):
             self._refuse(_MODEL_FIELDS, "is for models only")
         elif self.set:
             raise ValueError("set is for strategies and plug-ins; a model has sampling settings")
-        if self.weights is not None:
-            self._refuse(_SERVED_FIELDS, "does not go with weights")
+        if self._server is not None:
+            self._refuse(frozenset({"revision"}), "is computed from the weights: leave it out")
+        elif self.weights is not None:
+            self._refuse(_SERVED_FIELDS, "does not go with weights that no server serves")
+        if self.weights is None:
+            self._refuse(frozenset({"server", "server_args"}), "goes with weights")
         twice = _SAMPLING_FIELDS & self.sampling.keys()
         if twice:
             raise ValueError(f"{min(twice)} has a field of its own; leave it out of sampling")
@@ -130,13 +152,18 @@ class Entry(BaseModel):
                     )
             return plugin_spec(self.plugin, self.set)
         sampling = {field: getattr(self, field) for field in sorted(_SAMPLING_FIELDS)} | self.sampling
-        if self.weights is not None:
+        model, revision = self.model or "", self.revision
+        if self._server is not None:
+            from agents.language_model.serving import identity
+
+            model, revision = identity(self._server, self.weights or "", self.model)
+        elif self.weights is not None:
             from agents.local.agent import spec_of_weights
 
             return spec_of_weights(self.weights, self.model, sampling, self.prompt)
         from agents.language_model import model_spec
 
-        return model_spec(self.model or "", sampling, self.structured, self.revision, self.prompt)
+        return model_spec(model, sampling, self.structured, revision, self.prompt, self.allow_dropped)
 
     def _connection(self, name: str) -> Connection:
         if self.api_key_env is not None and not _VARIABLE.fullmatch(self.api_key_env):
@@ -145,25 +172,33 @@ class Entry(BaseModel):
                 f"{name}: api_key_env is the name of an environment variable, such as MY_API_KEY, "
                 "not the key itself"
             )
-        if self.api_base is not None:
-            parts = urlsplit(self.api_base)
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise RegistryError(
-                    f"{name}: api_base must be a full address, such as http://host:8000/v1"
-                )
-            if parts.username or parts.password or parts.query:
-                raise RegistryError(
-                    f"{name}: api_base may hold no password, key or query, which would be stored: name "
-                    "the environment variable with the key in api_key_env"
-                )
+        try:
+            addresses = [checked_address(address) for address in self.api_base or ()]
+        except ValueError as error:
+            raise RegistryError(f"{name}: {error}") from None
+        # What the arena serves itself is billed by nobody.
+        free = 0.0 if self._server is not None and self.api_base is None else None
         return Connection(
-            api_base=self.api_base,
+            api_base=addresses[0] if addresses else None,
+            api_bases=tuple(addresses[1:]),
             api_key_env=self.api_key_env,
             weights=self._weights(),
+            server=self._server,
+            server_args=tuple(self.server_args),
             timeout_s=self.timeout,
-            input_usd_per_million=self.price_in,
-            output_usd_per_million=self.price_out,
+            stream=self.stream,
+            max_concurrent=self.max_concurrent,
+            requests_per_minute=self.requests_per_minute,
+            tokens_per_minute=self.tokens_per_minute,
+            input_usd_per_million=free if self.price_in is None else self.price_in,
+            output_usd_per_million=free if self.price_out is None else self.price_out,
         )
+
+    @property
+    def _server(self) -> Literal["llama.cpp", "vllm"] | None:
+        """What serves the weights; None where there are none, or they are run without a server."""
+        gguf = self.weights is not None and self.weights.lower().endswith(".gguf")
+        return self.server or ("llama.cpp" if gguf else None)
 
     def _weights(self) -> str | None:
         """Return where the weights are found, from whatever folder a tournament is started in."""
@@ -179,12 +214,13 @@ _SAMPLING_FIELDS = {"temperature", "top_p", "top_k", "seed", "max_tokens", "reas
 _SERVED_FIELDS = frozenset(
     {
         *("revision", "structured", "api_base", "api_key_env", "timeout", "price_in", "price_out"),
-        *("seed", "reasoning_effort"),
+        *("seed", "reasoning_effort", "allow_dropped", "server_args", "stream"),
+        *("max_concurrent", "requests_per_minute", "tokens_per_minute"),
     }
 )
 """What only a model that others serve has; of weights here the revision is computed, and every answer
 gets a seed of its own."""
-_MODEL_FIELDS = _SERVED_FIELDS | _SAMPLING_FIELDS | {"sampling", "prompt"}
+_MODEL_FIELDS = _SERVED_FIELDS | _SAMPLING_FIELDS | {"sampling", "prompt", "server"}
 
 
 def checked_name(name: str) -> str:

@@ -1,14 +1,13 @@
 """Who is known: registered agents by name and version, and the scripted panel, which needs no entry."""
 
-import ipaddress
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from agents.scripted import PANEL_BUYERS, PANEL_SELLERS, STRATEGIES, spec_of
 from agents.spec import AgentSpec, Connection, Profile
+from arena.addresses import is_private
 from arena.entry import Entry, RegistryError, checked_name
 from arena.store import Registration, Store
 from scenarios.scenario import Role
@@ -41,8 +40,12 @@ class Registry:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def register(self, entries: Sequence[Entry]) -> list[Registered]:
-        """Register the agents, all of them or none.
+    def register(
+        self,
+        entries: Sequence[Entry],
+        admit: Callable[[Sequence[Registration]], None] | None = None,
+    ) -> list[Registered]:
+        """Register the agents, all of them or none; `admit` sees them before, and may raise.
 
         Raises RegistryError for an entry that does not hold together, a name that stands twice, or one
         that would hide a scripted strategy.
@@ -57,6 +60,8 @@ class Registry:
                     f"{agent.name} is the name of a scripted strategy, which needs no registration; "
                     "give this agent another name"
                 )
+        if admit is not None:
+            admit(agents)
         known = self._store.registrations()
         done = [Registered(agent, _change(agent, known)) for agent in agents]
         self._store.add_registrations(d.agent for d in done if d.change is not Change.UNCHANGED)
@@ -175,15 +180,9 @@ def costs_money(agent: Registration) -> bool:
         return False
     if connection.input_usd_per_million == 0 and connection.output_usd_per_million == 0:
         return False
-    return connection.api_base is None or not _private(connection.api_base)
-
-
-def _private(address: str) -> bool:
-    host = urlsplit(address).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_private
-    except ValueError:
-        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
+    if connection.api_base is None:
+        return True
+    return not all(map(is_private, (connection.api_base, *connection.api_bases)))
 
 
 def _change(agent: Registration, known: Sequence[Registration]) -> Change:

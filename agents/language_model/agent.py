@@ -40,7 +40,8 @@ def model_spec(
     """Return the identity of a language model that plays with a prompt (None: the newest full one).
 
     `model` is a LiteLLM name, such as ``anthropic/claude-sonnet-5``. Settings that are None are unset;
-    0 is a setting. Raises ValueError for a setting or a prompt that does not exist or an empty name.
+    0 is a setting. Those in `may_drop` are set and not sent. Raises ValueError for a setting or a prompt
+    that does not exist, an empty name, or a setting that may be dropped and is not set.
     """
     if not model.strip():
         raise ValueError("give the model's LiteLLM name, such as anthropic/claude-sonnet-5")
@@ -50,14 +51,17 @@ def model_spec(
         raise ValueError(f"unknown sampling setting {unknown[0]!r}; known are {known}")
     prompt = prompt_version or PROMPT_VERSION
     templates(prompt)
+    settings = {"max_tokens": MAX_TOKENS, **given}
+    if unset := sorted(set(may_drop) - settings.keys()):
+        raise ValueError(f"{unset[0]} may be dropped, but is not set: leave it out of --allow-dropped")
     return AgentSpec(
         kind="model",
         model=model.strip(),
         revision=revision,
         prompt_version=prompt,
-        sampling={"max_tokens": MAX_TOKENS, **given},
+        sampling=settings,
         structured=structured or None,
-        may_drop=tuple(sorted(may_drop)),
+        may_drop=tuple(sorted(set(may_drop))),
     )
 
 
@@ -110,6 +114,7 @@ class ModelNegotiator:
         self._spec, self._connection, self._gateway = spec, connection, gateway
         self._conversation = Conversation(brief, spec.prompt_version or PROMPT_VERSION)
         self._schema = response_format_of(spec, brief)
+        self._cached = 0
 
     async def reply(self, view: View) -> Reply:
         """Ask the model. Raises as :meth:`agents.language_model.gateway.Gateway.complete` does."""
@@ -118,12 +123,18 @@ class ModelNegotiator:
             self._spec, self._connection, messages, self._schema
         )
         self._conversation.answered(answer.text)
+        self._cached += answer.usage.cached
         return Reply(
             text=answer.text,
             reasoning=answer.reasoning,
             fault=answer.fault,
             usage=answer.usage,
-            receipt={**self._receipt, **self._format(request), "served_model": answer.model},
+            receipt={
+                **self._receipt,
+                **self._format(request),
+                "served_model": answer.model,
+                **({"cached": self._cached} if self._cached else {}),
+            },
         )
 
     @cached_property

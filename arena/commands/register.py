@@ -9,7 +9,10 @@ from arena.commands.options import AsJson, Db, open_store
 from arena.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.entry import Entry
+    from arena.store import Registration
 
 KINDS = "What it is (one of these)"
 MODELS = "Language models"
@@ -30,11 +33,23 @@ Parameters = Annotated[
 Scripted = Annotated[str | None, _option(KINDS, "A scripted strategy: arena agents lists them.", "NAME")]
 Model = Annotated[str | None, _option(KINDS, "A LiteLLM model, such as anthropic/claude-sonnet-5.")]
 Weights = Annotated[
-    str | None, _option(KINDS, "Weights on this machine; --model may say what.", "FOLDER_OR_ID")
+    str | None,
+    _option(KINDS, "Weights on this machine; --model may say what.", "FOLDER_OR_ID_OR_GGUF"),
 ]
 Plugin = Annotated[str | None, _option(KINDS, "Your own agent.", "MODULE:OBJECT")]
 File = Annotated[str | None, _option(KINDS, "Many agents: a YAML file with a list `agents`.", "PATH")]
-ApiBase = Annotated[str | None, _option(MODELS, "The address of its server.", "URL")]
+Server = Annotated[
+    str | None, _option(MODELS, "What --serve serves its --weights by.", "llama.cpp|vllm")
+]
+ServerArgs = Annotated[
+    Pairs,
+    typer.Option(
+        "--server-arg", help="A further argument of that server.", rich_help_panel=MODELS, metavar="TEXT"
+    ),
+]
+ApiBase = Annotated[
+    Pairs, _option(MODELS, "The address of its server; may be given for each of several.", "URL")
+]
 ApiKeyEnv = Annotated[
     str | None, _option(MODELS, "The environment variable with its key; never the key.", "VARIABLE")
 ]
@@ -45,10 +60,17 @@ Seed = Annotated[int | None, _option(MODELS, "Sampling.")]
 MaxTokens = Annotated[int | None, _option(MODELS, "Tokens that an answer may have.")]
 Effort = Annotated[str | None, _option(MODELS, "Of a thinking model: low, medium, high.")]
 Sampling = Annotated[Pairs, _option(MODELS, "Any other sampling setting.", "KEY=VALUE")]
+AllowDropped = Annotated[
+    Pairs, _option(MODELS, "A sampling setting that it lacks and that is then not sent.", "NAME")
+]
 Structured = Annotated[bool, _option(MODELS, "Constrain answers by a JSON schema.")]
 Revision = Annotated[str | None, _option(MODELS, "Revision or hash of its weights.")]
 Prompt = Annotated[str | None, _option(MODELS, "Prompt version. [default: the newest full one]")]
 Timeout = Annotated[float | None, _option(MODELS, "Seconds that one call may take.")]
+Stream = Annotated[bool, _option(MODELS, "Stream answers: one without end is then the model's fault.")]
+MaxConcurrent = Annotated[int | None, _option(MODELS, "Requests at once, where it is reached.")]
+RequestsPerMinute = Annotated[float | None, _option(MODELS, "Requests a minute, where it is reached.")]
+TokensPerMinute = Annotated[float | None, _option(MODELS, "Tokens a minute, where it is reached.")]
 PriceIn = Annotated[float | None, _option(MODELS, "US dollars a million tokens in.")]
 PriceOut = Annotated[float | None, _option(MODELS, "US dollars a million tokens out.")]
 Family = Annotated[str | None, _option(PROFILE, "Model family, such as claude.")]
@@ -65,6 +87,8 @@ def register(
     file: File = None,
     role: Role = "both",
     set_: Parameters = None,
+    server: Server = None,
+    server_args: ServerArgs = None,
     api_base: ApiBase = None,
     api_key_env: ApiKeyEnv = None,
     temperature: Temperature = None,
@@ -74,10 +98,15 @@ def register(
     max_tokens: MaxTokens = None,
     reasoning_effort: Effort = None,
     sampling: Sampling = None,
+    allow_dropped: AllowDropped = None,
     structured: Structured = False,
     revision: Revision = None,
     prompt: Prompt = None,
     timeout: Timeout = None,
+    stream: Stream = False,
+    max_concurrent: MaxConcurrent = None,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
     family: Family = None,
@@ -96,14 +125,14 @@ def register(
     for beside in ("file", "db", "as_json", "set_"):
         del fields[beside]
     fields["set"], fields["sampling"] = _pairs("--set", set_), _pairs("--sampling", sampling)
-    # 0 equals False, but only False means that it was not given.
-    given = {k: v for k, v in fields.items() if v is not None and v is not False and v != {}}
-    _register(_entries(name, file, given), db, as_json)
+    _register(_entries(name, file, fields), db, as_json)
 
 
-def _entries(name: str | None, file: str | None, given: dict[str, Any]) -> "list[Entry]":
+def _entries(name: str | None, file: str | None, fields: dict[str, Any]) -> "list[Entry]":
     from arena.entry import entry_from, read_file
 
+    # 0 equals False, but only False means that it was not given.
+    given = {k: v for k, v in fields.items() if v is not None and v is not False and v not in ({}, [])}
     if file is not None:
         if given != {"role": "both"}:
             raise UserError("--file stands alone: what an agent is stands in the file")
@@ -126,7 +155,7 @@ def _register(entries: "list[Entry]", db: str | None, as_json: bool) -> None:
         Change.UNCHANGED: "is registered just so already",
     }
     with open_store(db, create=True) as store:
-        done = Registry(store).register(entries)
+        done = Registry(store).register(entries, _admit)
     if as_json:
         from arena.commands.agents import agent_json
 
@@ -134,6 +163,29 @@ def _register(entries: "list[Entry]", db: str | None, as_json: bool) -> None:
         return
     for agent, change in done:
         typer.echo(f"{plain(agent.full_name)} ({agent.role}): {words[change]}")
+
+
+def _admit(agents: "Sequence[Registration]") -> None:
+    """Ask LiteLLM, whose import takes seconds, whether the models get all that they are set to."""
+    from arena.commands.printing import progress_bar
+    from arena.entry import RegistryError
+    from arena.printable import plain
+
+    models = [agent for agent in agents if agent.spec.kind == "model"]
+    if not models:
+        return
+    notes = []
+    with progress_bar("asking LiteLLM what the models take", len(models)) as tick:
+        from agents.language_model.admission import admit
+
+        for agent in models:
+            try:
+                notes += [f"{agent.name}: {note}" for note in admit(agent.spec, agent.connection)]
+            except ValueError as error:
+                raise RegistryError(f"{agent.name}: {error}") from None
+            tick()
+    for note in notes:
+        typer.echo(plain(note), err=True)
 
 
 def _pairs(option: str, given: Pairs) -> dict[str, Any]:

@@ -318,17 +318,17 @@ def test_void_attempts_are_listed_and_shown(tmp_path: Path) -> None:
 
 
 def test_register_list_and_withdraw(tmp_path: Path) -> None:
-    said = invoke("register", "Müller 価格", "--model", "openai/gpt-5", "--temperature", 0, "--seed", 0)
+    said = invoke("register", "Müller 価格", "--model", "openai/gpt-4o", "--temperature", 0, "--seed", 0)
     assert "Müller 価格@" in said
     found = json.loads(invoke("agents", "--json"))[0]
     assert found["name"] == "Müller 価格"
     assert found["spec"]["sampling"] == {"max_tokens": 4096, "seed": 0, "temperature": 0.0}
     assert "Müller 価格" in invoke("agents")
     assert "is registered just so already" in invoke(
-        "register", "Müller 価格", "--model", "openai/gpt-5", "--temperature", "0.0", "--seed", 0
+        "register", "Müller 価格", "--model", "openai/gpt-4o", "--temperature", "0.0", "--seed", 0
     )
     assert "updated" in invoke(
-        *("register", "Müller 価格", "--model", "openai/gpt-5", "--temperature", 0, "--seed", 0),
+        *("register", "Müller 価格", "--model", "openai/gpt-4o", "--temperature", 0, "--seed", 0),
         *("--api-base", "http://127.0.0.1:1/v1"),
     )
     taken = json.loads(invoke("withdraw", "Müller 価格", "--reason", " too slow\n", "--json"))

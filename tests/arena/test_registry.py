@@ -61,6 +61,11 @@ def test_temperature_0_and_seed_0_survive(registry: Registry) -> None:
         {"api_key_env": "OTHER_KEY"},
         {"price_in": 1.5, "price_out": 3},
         {"timeout": 5},
+        {"api_base": ["http://127.0.0.1:9/v1", "http://127.0.0.1:10/v1"]},
+        {"max_concurrent": 4},
+        {"requests_per_minute": 60},
+        {"tokens_per_minute": 1e5},
+        {"stream": True},
         {"family": "gpt", "params": 4.5e9, "base": "n"},
         {"role": "seller"},
     ],
@@ -227,6 +232,13 @@ def test_withdrawal_keeps_everything_visible(registry: Registry) -> None:
         ({"model": "x/y", "colour": 1}, "colour: no such field"),
         ({"model": "x/y", "role": "judge"}, "role"),
         ({"model": "x/y", "api_base": "127.0.0.1:80"}, "full address"),
+        ({"model": "x/y", "api_base": ["http://h/v1", "127.0.0.1:80"]}, "full address"),
+        ({"model": "x/y", "api_base": ["http://h/v1", "http://u:p@h/v1"]}, "password"),
+        ({"model": "x/y", "api_base": []}, "api_base"),
+        ({"model": "x/y", "max_concurrent": 0}, "max_concurrent"),
+        ({"model": "x/y", "requests_per_minute": 0}, "requests_per_minute"),
+        ({"scripted": "linear", "stream": True}, "stream is for models only"),
+        ({"model": "x/y", "allow_dropped": ["seed"]}, "seed may be dropped, but is not set"),
         ({"plugin": "nowhere_at_all:Bot"}, "no module"),
     ],
     ids=lambda value: str(value)[:40],
@@ -319,3 +331,11 @@ def test_a_file_is_registered_whole_or_not_at_all(
     with pytest.raises(UserError, match=why):
         registry.register(read_file(tmp_path / "agents.yaml"))
     assert registry.known() == []
+
+
+def test_several_addresses_cost_money_where_one_is_far(registry: Registry) -> None:
+    near, far = "http://127.0.0.1:9/v1", "https://models.example.com/v1"
+    both = model(registry, api_base=[near, far]).agent
+    assert (both.connection.api_base, both.connection.api_bases) == (near, (far,))
+    assert costs_money(both)
+    assert not costs_money(model(registry, api_base=[near, "http://10.0.0.7/v1"]).agent)
