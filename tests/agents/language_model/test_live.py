@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from agents.language_model.agent import model_spec, response_format_of
-from agents.language_model.prompt import first_messages
 from agents.language_model.gateway import Gateway
+from agents.language_model.prompt import first_messages
 from agents.spec import Connection
 from arena.answer import Answer, parse
 from arena.play import briefs
