@@ -106,8 +106,8 @@ class Usage(NamedTuple):
     cost_usd: float | None = None
     latency_s: float | None = None
     cached: bool = False
-    """Whether the answer came from the cache: nobody was asked, and the rest is as it was when it was
-    given first."""
+    """Whether the answer came from the cache: nobody was asked, and it cost nothing; its tokens and its
+    latency are those of when it was given."""
 
 
 @dataclass(slots=True)
@@ -193,7 +193,8 @@ _PASSING = {Trouble.CONNECTION, Trouble.RATE_LIMIT, Trouble.SERVER, Trouble.MALF
 class ProviderError(Exception):
     """A model's provider failed: the match is void, not scored.
 
-    `retry_after_s` is how long the provider asks to be left alone, where it says so.
+    `retry_after_s` is how long the provider asks to be left alone, where it says so; `reached` is false
+    where no connection came about, so that nobody can have worked on the request.
     """
 
     def __init__(
@@ -201,10 +202,12 @@ class ProviderError(Exception):
         message: str,
         trouble: Trouble = Trouble.SERVER,
         retry_after_s: float | None = None,
+        reached: bool = True,
     ) -> None:
         super().__init__(message)
         self.trouble = trouble
         self.retry_after_s = retry_after_s
+        self.reached = reached
 
 
 class StillAnsweringError(Exception):

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from arena.commands.agents import agents
 from arena.commands.check import check
 from arena.commands.compare import compare
+from arena.commands.costs import costs
 from arena.commands.design import design_app
 from arena.commands.designs import designs
 from arena.commands.drift import drift
@@ -105,6 +106,7 @@ app.command(rich_help_panel=RECORD)(openings)
 app.command(rich_help_panel=RECORD)(value)
 app.command(rich_help_panel=RECORD)(voids)
 app.command(rich_help_panel=RECORD)(drift)
+app.command(rich_help_panel=RECORD)(costs)
 app.command(rich_help_panel=RECORD)(leaderboard)
 app.command(rich_help_panel=RECORD)(export)
 app.command(rich_help_panel=RECORD)(matches)

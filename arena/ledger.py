@@ -1,6 +1,7 @@
 """The one writer of a tournament: gathers finished matches and commits them in batches."""
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -15,8 +16,9 @@ COMMIT_ROWS = 2_000
 class Ledger:
     """A buffer in front of the store. Leaving its context commits what it holds."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, beside: Callable[[], None] = lambda: None) -> None:
+        """`beside` writes what else is to be written whenever this commits."""
+        self._store, self._beside = store, beside
         self._known = store.scenario_keys()
         self._scenarios: dict[str, Drawn] = {}
         self._rows: list[Played] = []
@@ -56,4 +58,5 @@ class Ledger:
         self._scenarios.clear()
         self._store.add_matches(self._rows)
         self._rows.clear()
+        self._beside()
         self._due = time.monotonic() + COMMIT_S

@@ -9,7 +9,6 @@ import asyncio
 import json
 import secrets
 import zlib
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from agents.agent import GivenUpError, Trouble, Usage
@@ -33,19 +32,6 @@ class _Batch(NamedTuple):
     answers: dict[str, bytes]
 
 
-@dataclass
-class Tally:
-    """What an agent's calls came to in this run, in billionths of a US dollar."""
-
-    calls: int = 0
-    cached: int = 0
-    known: int = 0
-    unknown: int = 0
-    """What calls of unknown cost can have cost at most."""
-    unpriced: int = 0
-    """Calls that may have cost something, at a price that is not known."""
-
-
 class Spending:
     """The :class:`agents.language_model.book.Book` of one run of a design."""
 
@@ -56,8 +42,6 @@ class Spending:
         ceiling = None if budget_usd is None else nano_within(budget_usd)
         self._store, self._design, self._cache = store, design_hash, cache
         self.budget = Budget(ceiling, store.charged(design_hash))
-        self.by_agent: dict[str, Tally] = {}
-        """By version."""
         self._bill, self._began = secrets.token_hex(6), utc_now()
         self._count = 0
         self._open: dict[int, Call] = {}
@@ -111,10 +95,10 @@ class Spending:
             tokens_out=usage.output_tokens,
             latency_s=usage.latency_s,
         )
-        self._tally(entry, cost)
 
     def known(self, key: str, agent: str, match: str | None) -> Completion | None:
-        """Return a cached answer, marked, with its usage of when it was given; None: there is none."""
+        """Return a cached answer, marked, at no cost, with its tokens and latency of when it was given;
+        None where there is none."""
         if not self._cache:
             return None
         blob = self._answers.get(key) or self._store.answer(key)
@@ -127,7 +111,6 @@ class Spending:
             *(self._bill, self._count, agent, match, 1, utc_now(), Came.CACHED, None, None, 0),
             *(usage.input_tokens, usage.output_tokens),
         )
-        self.by_agent.setdefault(agent, Tally()).cached += 1
         return found
 
     def keep(self, key: str, completion: Completion) -> None:
@@ -155,14 +138,6 @@ class Spending:
     def _drop(self, call: int) -> None:
         self._reserved.pop(call, None)
         self.budget.release(self._open.pop(call).most_nano or 0)
-
-    def _tally(self, entry: Call, cost: int | None) -> None:
-        tally = self.by_agent.setdefault(entry.agent_version, Tally())
-        tally.calls += 1
-        tally.known += cost or 0
-        if cost is None:
-            tally.unknown += entry.most_nano or 0
-            tally.unpriced += entry.most_nano is None
 
     def _write_soon(self) -> "asyncio.Task[bool]":
         if self._next is None:
@@ -218,4 +193,5 @@ def _written(completion: Completion) -> bytes:
 
 def _read(blob: bytes) -> Completion:
     text, reasoning, fault, usage, model = json.loads(zlib.decompress(blob))
-    return Completion(text, reasoning, fault, Usage(*usage)._replace(cached=True), model)
+    found = Usage(*usage)._replace(cost_usd=0.0, cached=True)
+    return Completion(text, reasoning, fault, found, model)

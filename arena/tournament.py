@@ -32,6 +32,7 @@ from arena.record import Played
 from arena.replays import replays, with_replays
 from arena.schedule import Place, plan, planned
 from arena.serving import servings
+from arena.spending import Spending
 from arena.store import Store
 from arena.summary import Cause, Summary
 from arena.tally import Aside, count, tallies
@@ -75,6 +76,12 @@ class Settings:
     """Share of a base's cells that are replayed with every block (`arena.replays`); 0: none are."""
     servers: int | None = None
     """How many servers that agents need the arena may run at once; None: it starts none."""
+    budget: float | None = None
+    """US dollars that all runs of the design together may spend at providers; None: any number."""
+    allow_unpriced: bool = False
+    """Whether agents whose price is not known play outside the budget."""
+    cache: bool = False
+    """Whether a request that was answered before is answered from the store."""
 
 
 class Tournament:
@@ -107,6 +114,7 @@ class Tournament:
             withdrawn=len(withdrawn),
             tallies=tallies(self._design, lineup.agents, scored),
         )
+        self.spending = Spending(store, self._design.hash, self.settings.budget, self.settings.cache)
         self._servings = servings(lineup.agents)
         at_once = self.settings.servers
         self._servers = None if at_once is None else Servers(at_once, tell)
@@ -122,7 +130,7 @@ class Tournament:
         self._journal: Journal | None = None
         self._stop = Stop()
         self._failures: Counter[str] = Counter()
-        self._table = Table(self._setup(), Gateway(servers=self._servers))
+        self._table = Table(self._setup(), Gateway(self.spending, self._servers))
 
     @property
     def workers(self) -> int:
@@ -147,6 +155,10 @@ class Tournament:
         models = {v for v, agent in self._lineup.agents.items() if agent.spec.kind == "model"}
         return models - self._servings.keys()
 
+    def matches_of(self) -> Counter[str]:
+        """Count the matches that wait to be played, replays too, by agent version, a side at a time."""
+        return Counter(v for place in self._queue for v in (place.seller_version, place.buyer_version))
+
     def freeze(self, reason: str | None = None) -> Frozen:
         """Freeze the design, unless it was before, and log what it changes of earlier ones, with the
         `reason`."""
@@ -168,7 +180,7 @@ class Tournament:
         begun = time.perf_counter()
         self._journal = journal
         self.freeze()
-        with interruptible(self._interrupt), Ledger(self._store) as ledger:
+        with interruptible(self._interrupt), Ledger(self._store, self.spending.flush) as ledger:
 
             def pulse() -> None:
                 ledger.flush_if_due()

@@ -90,9 +90,11 @@ def provider_error(
     """Return the trouble that an exception stands for, with what to do about it."""
     where = address or "the provider"
     trouble = _trouble(error)
-    detail = _unreachable(error) or str(error) or type(error).__name__
+    unreachable = _unreachable(error)
+    detail = unreachable or str(error) or type(error).__name__
     told = f"{spec.model}: {_advice(error, trouble, connection, where, timeout_s)}: {detail}"
-    return ProviderError(clean(told, api_key(connection, address)), trouble, _retry_after(error))
+    told = clean(told, api_key(connection, address))
+    return ProviderError(told, trouble, _retry_after(error), reached=unreachable is None)
 
 
 def malformed(what: str, spec: AgentSpec, address: str | None) -> ProviderError:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from agents.language_model.library import library
@@ -11,6 +12,8 @@ TOKENS_A_MESSAGE = 16
 """More than any chat template spends on the frame of a message."""
 TOKENS_A_SCHEMA = 1024
 """More than providers add to a schema in words of their own."""
+ROUNDED = 256
+"""Tokens. What calls of about the same length may cost is looked up once for all of them."""
 
 
 def price_of(spec: AgentSpec, connection: Connection, taken: int, given: int) -> float | None:
@@ -21,7 +24,9 @@ def price_of(spec: AgentSpec, connection: Connection, taken: int, given: int) ->
     """
     if (own := _own_price(connection, taken, given)) is not None:
         return own
-    return None if connection.api_base else _mapped(spec, prompt_tokens=taken, completion_tokens=given)
+    if connection.api_base:
+        return None
+    return _mapped(spec.model or "", prompt_tokens=taken, completion_tokens=given)
 
 
 def cost_of(
@@ -34,6 +39,9 @@ def cost_of(
         return own
     if connection.api_base:
         return None
+    known = getattr(response, "_hidden_params", None) or {}
+    if "response_cost" in known:  # LiteLLM has worked it out already
+        return float(known["response_cost"] or 0.0) or None
     try:
         cost = library().completion_cost(completion_response=response, model=spec.model)
     except Exception:  # the map has no price, and says so with several kinds of exception
@@ -52,10 +60,19 @@ def most_tokens(messages: Sequence[Mapping[str, str]], format: Mapping[str, Any]
 
 def most_usd(spec: AgentSpec, connection: Connection, taken: int, given: int) -> float | None:
     """Return the most that one call of at most so many tokens in and out can cost; None where the price
-    is not known."""
-    plain = price_of(spec, connection, taken, given)
-    if plain is None or _own_price(connection, taken, given) is not None:
-        return plain
+    is not known. Tokens in are rounded up to a multiple of ROUNDED."""
+    if (own := _own_price(connection, taken, given)) is not None:
+        return own
+    rounded = -(-taken // ROUNDED) * ROUNDED
+    return None if connection.api_base else _most_mapped(spec.model or "", rounded, given)
+
+
+@lru_cache(4096)
+def _most_mapped(model: str, taken: int, given: int) -> float | None:
+    """Return the most that LiteLLM's map has as the price; it takes a millisecond to look it up."""
+    plain = _mapped(model, prompt_tokens=taken, completion_tokens=given)
+    if plain is None:
+        return None
     # Some charge more for thinking, or for what they then keep in their own caches.
     usage = library().Usage(
         prompt_tokens=taken,
@@ -64,13 +81,13 @@ def most_usd(spec: AgentSpec, connection: Connection, taken: int, given: int) ->
         completion_tokens_details={"reasoning_tokens": given},
         cache_creation_input_tokens=taken,
     )
-    return max(plain, _mapped(spec, usage_object=usage) or 0.0)
+    return max(plain, _mapped(model, usage_object=usage) or 0.0)
 
 
-def _mapped(spec: AgentSpec, **tokens: Any) -> float | None:
+def _mapped(model: str, **tokens: Any) -> float | None:
     """Return what LiteLLM's map has as the price of tokens."""
     try:
-        cost = library().cost_per_token(model=spec.model, **tokens)
+        cost = library().cost_per_token(model=model, **tokens)
     except Exception:  # as above
         return None
     # The map also holds zeros where nobody filled in a price: that is not known to be free.
@@ -78,6 +95,9 @@ def _mapped(spec: AgentSpec, **tokens: Any) -> float | None:
 
 
 def _own_price(connection: Connection, taken: int, given: int) -> float | None:
+    """Return the price as registered; what a server of the arena's own answers, nobody bills."""
+    if connection.server is not None and connection.api_base is None:
+        return 0.0
     if connection.input_usd_per_million is None or connection.output_usd_per_million is None:
         return None
     return (taken * connection.input_usd_per_million + given * connection.output_usd_per_million) / 1e6

@@ -1,7 +1,7 @@
 """`arena run-tournament`: play what is planned and not played yet."""
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,6 +28,8 @@ from arena.commands.request import (
 from arena.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from arena.journal import Journal
     from arena.lineup import Lineup
     from arena.store import Store
@@ -58,13 +60,21 @@ Drift = Annotated[
         MACHINE, "Replay this share of the base's cells with every block of scenarios.", min=0, max=1
     ),
 ]
+LogFile = Annotated[
+    str | None, option(MACHINE, "Append what happens to this file, as JSON lines.", "PATH")
+]
 Serve = Annotated[bool, option(MACHINE, "Start the servers that agents need, and stop them.")]
 ServersAtOnce = Annotated[
     int | None, option(MACHINE, "So many of them at once, with --serve. [default: 1]", min=1)
 ]
-LogFile = Annotated[
-    str | None, option(MACHINE, "Append what happens to this file, as JSON lines.", "PATH")
+Budget = Annotated[
+    float | None,
+    option(
+        MACHINE, "US dollars that all runs of this design may spend at providers.", "USD", min=0.000001
+    ),
 ]
+AllowUnpriced = Annotated[bool, option(MACHINE, "Play outside the budget what has no known price.")]
+Cache = Annotated[bool, option(MACHINE, "Answer from the database what was answered before.")]
 DryRun = Annotated[bool, option(MACHINE, "Say what would be played, and stop.")]
 Yes = Annotated[bool, option(MACHINE, "Play agents that cost money.")]
 
@@ -91,6 +101,9 @@ def run_tournament(
     serve: Serve = False,
     servers: ServersAtOnce = None,
     log_file: LogFile = None,
+    budget: Budget = None,
+    allow_unpriced: AllowUnpriced = False,
+    cache: Cache = False,
     db: Db = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -101,13 +114,8 @@ def run_tournament(
     Stop it whenever you like: the same command goes on where it stopped. Exits with 0 when all that was
     planned is scored, with 1 when something is missing, with 2 for a mistake.
     """
-    from arena.tournament import Settings
-
-    given = asked(locals())
-    if servers is not None and not serve:
-        raise UserError("--servers goes with --serve")
-    at_once = servers or 1 if serve else None
-    settings = Settings(workers, concurrency, turn_timeout, retry_voids, drift or 0.0, at_once)
+    options = dict(locals())
+    given, settings = asked(options), _settings(options)
     with open_if_there(db) as found:  # a mistake, or a dry run, leaves no database behind
         lineup = lineup_of(found, design, given)
         if dry_run:
@@ -115,6 +123,21 @@ def run_tournament(
             return
     with _journal(log_file) as journal, open_store(db, create=True) as store:
         _run(store, lineup, settings, reason, journal, yes=yes, as_json=as_json)
+
+
+def _settings(given: "Mapping[str, Any]") -> "Settings":
+    """Return how it is to be played. Raises UserError for options that do not go together."""
+    from arena.tournament import Settings
+
+    for name, other in (("servers", "serve"), ("allow_unpriced", "budget")):
+        if given[name] and not given[other]:
+            raise UserError(f"--{name.replace('_', '-')} goes with --{other}")
+    same = ("workers", "concurrency", "turn_timeout", "retry_voids", "budget", "allow_unpriced", "cache")
+    return Settings(
+        **{name: given[name] for name in same},
+        drift=given["drift"] or 0.0,
+        servers=given["servers"] or 1 if given["serve"] else None,
+    )
 
 
 def _journal(path: str | None) -> AbstractContextManager["Journal | None"]:
@@ -126,18 +149,23 @@ def _journal(path: str | None) -> AbstractContextManager["Journal | None"]:
 def _plan(store: "Store", lineup: "Lineup", settings: "Settings", as_json: bool) -> None:
     """Say what would be played, and what would be logged."""
     from arena.commands.closing_lines import summary_json
+    from arena.commands.cost_lines import cost_lines
     from arena.commands.plan_lines import departure_lines, plan_lines
     from arena.commands.printing import print_json
     from arena.deviations import pending
+    from arena.estimate import estimates, total
     from arena.tournament import Tournament
 
     tournament = Tournament(store, lineup, settings)
-    for line in plan_lines(tournament, lineup):
+    for line in (*plan_lines(tournament, lineup), *cost_lines(store, tournament, lineup)):
         typer.echo(line, err=True)
     for line in departure_lines(pending(store, lineup.design), "would be logged"):
         typer.echo(line, err=True)
     if as_json:
-        print_json(summary_json(tournament.summary, lineup, to_name(store.address)), indent=None)
+        found = estimates(store, lineup, tournament.matches_of())
+        content = summary_json(tournament.summary, lineup, to_name(store.address))
+        estimated = {"cost_usd": total(found), "agents": [one.to_json() for one in found]}
+        print_json(content | {"estimate": estimated}, indent=None)
 
 
 def _run(
@@ -182,13 +210,14 @@ def played(
     happens in the `journal`; return how far it came. Raises UserError where it costs money and `yes`
     does not confirm that."""
     from arena.commands import progress
+    from arena.commands.cost_lines import budget_line, cost_lines
     from arena.commands.journaled import journaled
     from arena.commands.plan_lines import frozen_lines, plan_lines
     from arena.serving import check_servers
     from arena.tournament import Tournament
 
     tournament = Tournament(store, lineup, settings, _tell)
-    for line in plan_lines(tournament, lineup):
+    for line in (*plan_lines(tournament, lineup), *cost_lines(store, tournament, lineup)):
         typer.echo(line, err=True)
     check_cost(tournament, lineup, yes)
     if tournament.waiting + tournament.replays:
@@ -196,7 +225,10 @@ def played(
     for line in frozen_lines(tournament.freeze(reason)):
         typer.echo(line, err=True)
     with progress.shown(tournament) as tick, journaled(journal, tournament, lineup, store.address):
-        return tournament.run(tick, journal)
+        summary = tournament.run(tick, journal)
+    if (line := budget_line(tournament)) is not None:
+        typer.echo(line, err=True)
+    return summary
 
 
 def _tell(line: str) -> None:
@@ -206,9 +238,16 @@ def _tell(line: str) -> None:
 
 
 def check_cost(tournament: "Tournament", lineup: "Lineup", yes: bool) -> None:
-    """Raise UserError where what is left to play may cost money, unless the user said yes to that."""
+    """Raise UserError where what is left to play may cost money, unless the user said yes to that, and
+    where a budget is to hold for what has no known price."""
+    from arena.estimate import check_prices
+
+    if not tournament.waiting + tournament.replays:
+        return
+    if tournament.settings.budget is not None and not tournament.settings.allow_unpriced:
+        check_prices(lineup.agents.values())
     paid = lineup.paid
-    if paid and not yes and tournament.waiting + tournament.replays:
+    if paid and not yes:
         raise UserError(
             f"{', '.join(paid)} may cost money: add --yes to play, or name other agents with --sellers "
             "and --buyers"

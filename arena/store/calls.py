@@ -137,7 +137,7 @@ class Calls(Opened):
 
     def mean_match(self, version: str) -> Mean | None:
         """Return what an agent's scored matches came to on average, on whichever side; None where there
-        are none whose tokens are known."""
+        are none whose tokens are known. Matches with answers from the cache are left out."""
         columns = ("tokens_in", "tokens_out", "cost_usd")
         matches, known, sums = 0, 0, [0.0, 0.0, 0.0]
         with self._reading() as connection:
@@ -146,7 +146,8 @@ class Calls(Opened):
                 wanted = (func.count(), func.count(row["cost_usd"]), *map(func.sum, row.values()))
                 own = MATCHES.c[f"{side}_version"] == version
                 told = and_(row["tokens_in"].is_not(None), row["tokens_out"].is_not(None))
-                found: Any = connection.execute(select(*wanted).where(own, told)).one()
+                fresh = func.coalesce(MATCHES.c.receipts.not_like('%"cached":%'), True)
+                found: Any = connection.execute(select(*wanted).where(own, told, fresh)).one()
                 matches, known = matches + found[0], known + found[1]
                 sums = [
                     float(total) + float(more or 0) for total, more in zip(sums, found[2:], strict=True)

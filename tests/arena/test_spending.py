@@ -284,7 +284,8 @@ def asking(book: Spending, replicate: int, said: str = "u") -> Completion | None
 def keeping(book: Spending, replicate: int, said: str = "u") -> None:
     request = Request(SPEC, [{"role": "user", "content": said}])
     book.keep(
-        request.key(replicate), Completion(f"{said}{replicate}\ud800", "", None, Usage(1, 2, 0.5), "m")
+        request.key(replicate),
+        Completion(f"{said}{replicate}\ud800", "", None, Usage(1, 2, 0.5, 3.0), "m"),
     )
 
 
@@ -301,7 +302,7 @@ def test_replicates_share_no_answer_and_hits_are_marked(book_of: Callable[..., S
             found = asking(book, 0)
             assert found is not None
             assert found.text == "u0\ud800"
-            assert found.usage == Usage(1, 2, 0.5, None, cached=True)
+            assert found.usage == Usage(1, 2, 0.0, 3.0, cached=True)
             assert asking(book, 1) is asking(book, 0, "v") is None
             book.flush()
         book = book_of(cache=True)

@@ -1,0 +1,57 @@
+"""What a tournament says of money: before it plays, and when it ends under a budget."""
+
+from collections.abc import Iterator
+
+from arena.estimate import Estimate, estimates, total, unpriced
+from arena.lineup import Lineup
+from arena.money import dollars, usd
+from arena.printable import plain
+from arena.store import Store
+from arena.tournament import Tournament
+from leaderboard.wording import counted
+
+
+def cost_lines(store: Store, tournament: Tournament, lineup: Lineup) -> Iterator[str]:
+    """Yield what a run will cost, on what basis, and whether its budget is likely to do; nothing where
+    no provider is asked."""
+    found = estimates(store, lineup, tournament.matches_of())
+    known = [one.cost_usd for one in found if one.cost_usd is not None]
+    for one in found:
+        cost = "not known" if one.cost_usd is None else f"about {dollars(one.cost_usd)}"
+        many = counted(one.matches, "match").replace("matchs", "matches")
+        yield f"  cost:    {plain(one.agent)}: {cost} for {many} ({one.basis})"
+    if len(found) > 1 and known:
+        beside = "" if len(known) == len(found) else ", beside what is not known"
+        yield f"  cost:    about {dollars(sum(known))} in all{beside}"
+    if found and tournament.spending.budget.ceiling is not None:
+        yield f"  budget:  {_budget(tournament, lineup, found)}"
+
+
+def budget_line(tournament: Tournament) -> str | None:
+    """Say what is gone of a budget; None where there is none."""
+    budget = tournament.spending.budget
+    if budget.ceiling is None:
+        return None
+    gone = dollars(usd(budget.others + budget.charged))
+    unknown = f", up to {dollars(usd(budget.unknown))} of it on calls of unknown outcome"
+    return (
+        f"Budget: {gone} of {dollars(usd(budget.ceiling))} is gone{unknown if budget.unknown else ''}."
+    )
+
+
+def _budget(tournament: Tournament, lineup: Lineup, found: list[Estimate]) -> str:
+    budget = tournament.spending.budget
+    assert budget.ceiling is not None
+    left = usd(max(0, budget.ceiling - budget.others))
+    gone = f", {dollars(usd(budget.others))} of it gone" if budget.others else ""
+    said = f"{dollars(usd(budget.ceiling))} over all runs of this design{gone}"
+    if names := unpriced(lineup.agents.values()):
+        outside = ", ".join(plain(name) for name in names)
+        allowed = tournament.settings.allow_unpriced
+        said += f"; {outside} {'is outside it' if allowed else 'needs --allow-unpriced or prices'}"
+    cost = total(one for one in found if one.cost_usd is not None)
+    if not cost:
+        return said
+    if cost <= left:
+        return f"{said}; likely to do"
+    return f"{said}; likely too little: it ends the run in order, and a higher one goes on"
