@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from random import Random
 
@@ -12,6 +12,9 @@ from arena.drivers import alarm
 from arena.schedule import Place
 from arena.workers import Share, StopFlag, Table
 from scenarios.scenario import Role
+
+CANCEL_AGAIN_S = 0.2
+"""What has not ended so long after it was cancelled is cancelled again."""
 
 
 def waits(agent: Agent, brief: Brief, limit: float) -> bool:
@@ -50,7 +53,7 @@ async def converse(
 
     async def seat() -> None:
         nonlocal under_way
-        while queue or under_way:
+        while (queue or under_way) and not stop.is_set():
             if not queue:
                 await asyncio.sleep(0.02)  # a match under way may be lined up again
                 continue
@@ -75,6 +78,14 @@ async def converse(
                 task.result()
             pulse()
     finally:
-        for task in seats:
+        await _end(seats)
+
+
+async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel tasks until they have ended: a library may lose a cancellation that comes as an answer
+    does, as `asyncio.wait_for` of Python 3.11 may."""
+    left = {task for task in tasks if not task.done()}
+    while left:
+        for task in left:
             task.cancel()
-        await asyncio.gather(*seats, return_exceptions=True)
+        _, left = await asyncio.wait(left, timeout=CANCEL_AGAIN_S)

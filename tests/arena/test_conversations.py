@@ -1,6 +1,9 @@
 """Which agents' replies are awaited, found out by beginning a match."""
 
+import asyncio
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -8,9 +11,11 @@ import pytest
 
 from agents.agent import Brief, Reply, View, accept
 from agents.spec import AgentSpec
-from arena.conversations import waits
+from arena.conversations import converse, waits
 from arena.play import briefs
 from arena.protocol import Rules
+from arena.schedule import Place
+from arena.workers import Share, Stop
 from scenarios.catalogue import bundled
 from scenarios.draw import draw
 from scenarios.scenario import Role, Split
@@ -47,6 +52,28 @@ def exits() -> None:
 def hangs() -> None:
     while True:
         pass
+
+
+class Deaf:
+    """Plays matches that a first cancellation is lost on."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def play_async(self, place: Place) -> Share:
+        self.asked += 1
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        await asyncio.sleep(60)
+        raise AssertionError("it goes on after a stop")
+
+
+def test_a_stop_ends_what_is_under_way_even_where_a_cancellation_is_lost() -> None:
+    table, stop, taken = Deaf(), Stop(), []
+    queue = deque(range(100))
+    work = converse(table, queue, 4, stop, taken.append, lambda why: None, stop.set)
+    asyncio.run(asyncio.wait_for(work, 30))
+    assert (table.asked, len(queue), taken) == (4, 96, [])
 
 
 @pytest.mark.parametrize(
