@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from arena.budget import Budget
+from arena.money import usd
 from arena.tally import Aside, Tally
 
 
@@ -38,6 +40,8 @@ class Summary:
     seconds: float = 0.0
     tallies: dict[str, Tally] = field(default_factory=dict)
     """Of every agent that is not scripted, by version; of this run."""
+    calls: Budget = field(default_factory=Budget)
+    """What this run's calls to providers came to."""
     interrupted: bool = False
     cause: Cause | None = None
     trouble: str | None = None
@@ -89,14 +93,15 @@ class Summary:
         return {v: tally.set_aside for v, tally in self.tallies.items() if tally.set_aside}
 
     @property
-    def cost_usd(self) -> float:
-        """Return what this run's matches and void attempts cost, as far as it is known."""
-        return sum(tally.cost_usd for tally in self.tallies.values())
+    def known_usd(self) -> float:
+        """Return what this run cost, failed tries included, as far as it is known."""
+        beside = sum(tally.cost_usd for tally in self.tallies.values() if not tally.booked)
+        return usd(self.calls.known) + beside
 
     @property
     def priced(self) -> bool:
-        """Whether `cost_usd` is all that they cost."""
-        return not any(tally.unpriced for tally in self.tallies.values())
+        """Whether `known_usd` is all that it cost."""
+        return not self.calls.unknown and not any(tally.unpriced for tally in self.tallies.values())
 
     def end_early(self, cause: Cause, why: str) -> None:
         """Note what ends the run, unless something else did before; a bug goes before all else."""
@@ -113,7 +118,8 @@ class Summary:
             "interrupted": self.interrupted,
             "ended_early": self.cause,
             "void_by_reason": dict(self.void_by_reason),
-            "cost_usd": self.cost_usd if self.priced else None,
-            "known_cost_usd": self.cost_usd,
+            "cost_usd": self.known_usd if self.priced else None,
+            "known_cost_usd": self.known_usd,
+            "unknown_at_most_usd": usd(self.calls.unknown),
             "agents": [tally.to_json() for tally in self.tallies.values()],
         }

@@ -39,6 +39,8 @@ class Tally:
     version: str
     free: bool
     """Whether it costs nothing, or nothing that anybody is billed for."""
+    booked: bool
+    """Whether its calls are in the book of the run, failed tries included."""
     planned: int
     already: int
     """Scored before this run."""
@@ -56,7 +58,7 @@ class Tally:
     tokens_out: int = 0
     """As far as they are known."""
     cost_usd: float = 0.0
-    """As far as it is known."""
+    """What the answers in its matches cost, as far as that is known."""
     unpriced: int = 0
     """Matches that cost nobody knows what."""
     schema_refused: str | None = None
@@ -123,6 +125,7 @@ def tallies(
             name=agent.name,
             version=version,
             free=not costs_money(agent),
+            booked=agent.spec.kind == "model",
             planned=_planned(design, version),
             already=0,
         )

@@ -106,6 +106,7 @@ class Tournament:
         done = scored | withdrawn
         unplayed = [place for place in plan(self._design) if place not in done]
         todo = [place for place in unplayed if self._may_try(place)]
+        self.spending = Spending(store, self._design.hash, self.settings.budget, self.settings.cache)
         self.summary = Summary(
             design=self._design.hash,
             planned=planned(self._design),
@@ -113,8 +114,8 @@ class Tournament:
             void=len(unplayed) - len(todo),
             withdrawn=len(withdrawn),
             tallies=tallies(self._design, lineup.agents, scored),
+            calls=self.spending.budget,
         )
-        self.spending = Spending(store, self._design.hash, self.settings.budget, self.settings.cache)
         self._servings = servings(lineup.agents)
         at_once = self.settings.servers
         self._servers = None if at_once is None else Servers(at_once, tell)

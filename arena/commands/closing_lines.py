@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from arena.lineup import Lineup
+from arena.money import usd
 from arena.printable import plain
 from arena.summary import Cause, Summary
 from arena.tally import Tally
@@ -122,12 +123,15 @@ def _matches(count: int) -> str:
 
 def _cost(summary: Summary) -> str:
     """Say what was spent, where anything may have been."""
-    billed = [tally for tally in summary.tallies.values() if not tally.free and tally.answers]
-    if summary.priced:
-        return f"; cost {dollars(summary.cost_usd)}" if billed or summary.cost_usd else ""
-    unknown = ", ".join(plain(tally.name) for tally in billed if tally.unpriced)
-    least = f"at least {dollars(summary.cost_usd)}; " if summary.cost_usd else ""
-    return f"; cost {least}not known for {unknown}"
+    known, unknown = summary.known_usd, summary.calls.unknown
+    unpriced = [plain(tally.name) for tally in summary.tallies.values() if tally.unpriced]
+    billed = summary.played and not all(tally.free for tally in summary.tallies.values())
+    parts = [dollars(known)] if known or (billed and not unpriced) else []
+    if unknown:
+        parts.append(f"up to {dollars(usd(unknown))} for calls of unknown outcome")
+    if unpriced:
+        parts.append(f"what {', '.join(unpriced)} cost, which is not known")
+    return f"; cost {' and '.join(parts)}" if parts else ""
 
 
 def _next(summary: Summary, at: str) -> str:

@@ -1,8 +1,8 @@
 """What a terminal shows while language models or plug-ins play: a row an agent, and how far all is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +16,10 @@ from leaderboard.wording import dollars
 
 AROUND = 4
 """Lines of the screen that are not rows of agents."""
+WORDS = ("agent", "void")
+"""Columns that give way where there is little room."""
+NARROW = 8
+"""Characters that they have at least."""
 
 
 def live_table(summary: Summary, paces: Paces, console: Console) -> RenderableType:
@@ -30,38 +34,48 @@ def live_table(summary: Summary, paces: Paces, console: Console) -> RenderableTy
         room -= 1
         first = sorted(tallies, key=_at_rest)[:room]  # stable: in the line-up's order
         shown = [tally for tally in tallies if tally in first]
+    rows = [_cells(tally, paces.by_agent[tally.version]) for tally in shown]
+    if not any(tally.already for tally in tallies):
+        del rows[0]["before"]
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
-    table.add_column("agent", no_wrap=True, min_width=8)
-    before = any(tally.already for tally in tallies)
-    for heading in ("played", *(["before"] if before else []), "/min", "faults", "forfeits"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("void", no_wrap=True, min_width=8)
-    for heading in ("tokens", "spent"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for tally in shown:
-        cells = _cells(tally, paces.by_agent[tally.version], before)
-        table.add_row(*(Text(cell) for cell in cells), style=_style(tally))
+    for heading, width in _widths(rows, console.width).items():
+        table.add_column(heading, justify=_JUSTIFY[heading in WORDS], no_wrap=True, width=width)
+    for tally, row in zip(shown, rows, strict=True):
+        table.add_row(*(Text(row[heading]) for heading in rows[0]), style=_style(tally))
     hidden = len(tallies) - len(shown)
     more = [Text(f"and {hidden} more")] if hidden else []
     return Group(table, *more, _bar(summary, paces))
 
 
-def _cells(tally: Tally, pace: Pace, before: bool) -> Sequence[str]:
-    played = f"{tally.played:,}/{tally.planned - tally.already:,}"
+_JUSTIFY: tuple[JustifyMethod, JustifyMethod] = ("right", "left")
+
+
+def _widths(rows: Sequence[Mapping[str, str]], room: int) -> dict[str, int]:
+    """Return the width of each column: numbers whole, and words in what is left of the `room`."""
+    widths = {heading: max(len(heading), *(len(row[heading]) for row in rows)) for heading in rows[0]}
+    numbers = sum(width for heading, width in widths.items() if heading not in WORDS)
+    left = room - numbers - len(widths)  # a space after each
+    half = max(NARROW, left // 2)
+    agent = min(widths["agent"], max(half, left - widths["void"]))
+    return widths | {"agent": agent, "void": min(widths["void"], max(NARROW, left - agent))}
+
+
+def _cells(tally: Tally, pace: Pace) -> dict[str, str]:
+    """Return an agent's row by heading."""
     rate = pace.a_second
     speed = "-" if rate is None else f"{rate * 60:,.1f}"
     last = f" {in_words(tally.last_trouble)}" if tally.voids else ""
-    return (
-        plain(tally.name),
-        played,
-        *([f"{tally.already:,}"] if before else []),
-        "aside" if tally.set_aside else speed,
-        f"{tally.faults:,}",
-        f"{tally.forfeits.total():,}",
-        f"{tally.voids.total():,}{last}",
-        _short(tally.tokens_in + tally.tokens_out),
-        spent(tally),
-    )
+    return {
+        "agent": plain(tally.name),
+        "played": f"{tally.played:,}/{tally.planned - tally.already:,}",
+        "before": f"{tally.already:,}",
+        "/min": "aside" if tally.set_aside else speed,
+        "faults": f"{tally.faults:,}",
+        "forfeits": f"{tally.forfeits.total():,}",
+        "void": f"{tally.voids.total():,}{last}",
+        "tokens": _short(tally.tokens_in + tally.tokens_out),
+        "spent": spent(tally),
+    }
 
 
 def spent(tally: Tally) -> str:
@@ -88,7 +102,9 @@ def how_far(summary: Summary, paces: Paces) -> str:
         parts.append(f"{summary.void:,} void")
     if (rate := paces.a_second) is not None:
         parts.append(f"{rate:,.0f} matches/s" if rate >= 10 else f"{rate * 60:,.1f} matches/min")
-    if (left := paces.left_s) is not None and paces.done:
+    if summary.dropped:
+        parts.append(f"{summary.dropped:,} put off")
+    if left := paces.left_s:
         parts.append(f"about {duration(left)} left")
     return ", ".join(parts)
 
