@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agents.build import UnplayableError, build, refusal
 from agents.language_model.library import library
+from agents.language_model.serving import serving_of
 from agents.scripted import PANEL_BUYERS, STRATEGIES, spec_of
 from arena.design import Design
 from arena.errors import UserError
@@ -60,7 +61,7 @@ def missing_key(agent: Registration) -> str | None:
     named = agent.connection.api_key_env
     if named is not None:
         return None if os.environ.get(named) else named
-    if agent.connection.api_base is not None:
+    if agent.connection.api_base is not None or agent.connection.server is not None:
         return None
     missing = library().validate_environment(agent.spec.model)["missing_keys"]
     keys = [name for name in missing if name.endswith("_API_KEY")]
@@ -143,6 +144,11 @@ def check_playable(agent: Registration) -> None:
     if (key := missing_key(agent)) is not None:
         raise UserError(
             f"the buyer {agent.name} needs its key in the environment variable {key}: export it"
+        )
+    if serving_of(agent.spec, agent.connection) is not None:
+        raise UserError(
+            f"the buyer {agent.name} needs a server, which training does not start: start one, and "
+            "register the buyer where it runs with --api-base"
         )
     try:
         build(agent.spec, agent.connection)

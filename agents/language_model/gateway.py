@@ -177,9 +177,11 @@ class Gateway:
     async def _address(self, tries: Tries, number: int) -> str | None:
         """Return where a try goes: to a server of ours, which is up by then, or where the agent says."""
         serving = serving_of(tries.request.spec, tries.connection)
-        if serving is not None and self._servers is not None:
-            return await self._servers.address(serving)
-        return _address(tries.connection, tries.occasion, number)
+        if serving is None:
+            return _address(tries.connection, tries.occasion, number)
+        if self._servers is None:
+            raise ProviderError(f"{serving.words} is not started here", Trouble.WEIGHTS)
+        return await self._servers.address(serving)
 
     def _endpoint(self, spec: AgentSpec, connection: Connection, address: str | None) -> Endpoint:
         places = self._places.setdefault(asyncio.get_running_loop(), {})

@@ -1,6 +1,7 @@
 """`arena check`: whether an agent keeps to the interface, answers, and has its key."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from arena.printable import plain
 
 if TYPE_CHECKING:
     from agents.agent import Agent
+    from agents.language_model.gateway import Gateway
     from arena.play import Outcome
     from arena.store import Registration
     from scenarios.domain import Term
@@ -48,10 +50,11 @@ def _report(name: str, registered: "Registration", timeout: float) -> dict[str, 
         problem = f"set the environment variable {key['variable']} to your key"
         findings.append({"check": "key", "problem": problem})
     else:
-        player = _built(registered)
-        deterministic = player.deterministic
-        findings = _conformance(player, timeout)
-        live = None if findings else _live_turn(player, registered, timeout)
+        with _gateway(registered) as gateway:
+            player = _built(registered, gateway)
+            deterministic = player.deterministic
+            findings = _conformance(player, timeout)
+            live = None if findings else _live_turn(player, registered, timeout)
     if live is not None and live["problem"] is not None:
         findings.append({"check": "live turn", "problem": live["problem"]})
     return {
@@ -66,11 +69,28 @@ def _report(name: str, registered: "Registration", timeout: float) -> dict[str, 
     }
 
 
-def _built(registered: "Registration") -> "Agent":
+@contextmanager
+def _gateway(registered: "Registration") -> "Iterator[Gateway | None]":
+    """Give the way to an agent that has to be served first; None for one that needs no server."""
+    from agents.language_model.serving import Servers, serving_of
+
+    if serving_of(registered.spec, registered.connection) is None:
+        yield None
+        return
+    from agents.language_model.gateway import Gateway
+
+    servers = Servers(tell=lambda line: typer.echo(plain(line), err=True))
+    try:
+        yield Gateway(servers=servers)
+    finally:
+        servers.close()
+
+
+def _built(registered: "Registration", gateway: "Gateway | None") -> "Agent":
     from agents.build import UnplayableError, build
 
     try:
-        return build(registered.spec, registered.connection)
+        return build(registered.spec, registered.connection, gateway)
     except UnplayableError as error:
         raise UserError(str(error)) from error
 
@@ -93,7 +113,7 @@ def _key(registered: "Registration") -> dict[str, Any] | None:
     if connection.api_key_env is not None:
         variable = connection.api_key_env
         return {"variable": variable, "set": bool(os.environ.get(variable))}
-    if connection.api_base is not None:
+    if connection.api_base is not None or connection.server is not None:
         return None
     from agents.language_model.library import library
 

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.commands.options import AsJson, Db, open_store, to_name
-from arena.commands.run_tournament import Concurrency, TurnTimeout, Workers, Yes, played
+from arena.commands.run_tournament import (
+    Concurrency,
+    Serve,
+    ServersAtOnce,
+    TurnTimeout,
+    Workers,
+    Yes,
+    played,
+)
 from arena.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,6 +43,8 @@ def evaluate_runs(
     concurrency: Concurrency = None,
     workers: Workers = None,
     turn_timeout: TurnTimeout = None,
+    serve: Serve = False,
+    servers: ServersAtOnce = None,
     yes: Yes = False,
     db: Db = None,
     as_json: AsJson = False,
@@ -48,7 +58,10 @@ def evaluate_runs(
     from arena.commands.printing import print_json
     from arena.tournament import Settings
 
-    settings = Settings(workers, concurrency, turn_timeout)
+    if servers is not None and not serve:
+        raise UserError("--servers goes with --serve")
+    at_once = servers or 1 if serve else None
+    settings = Settings(workers, concurrency, turn_timeout, servers=at_once)
     with _record(db) as store:
         saved = [checkpoints_of(store, run, step or []) for run in dict.fromkeys(runs)]
         found = [agent for of_run in saved for agent in (of_run[-1:] if last else of_run)]
