@@ -5,6 +5,7 @@ are the options of `arena register` (`docs/agents.md` shows one).
 """
 
 import re
+import shlex
 import unicodedata
 from pathlib import Path
 from typing import Any, Literal
@@ -126,6 +127,8 @@ class Entry(BaseModel):
             self._refuse(_SERVED_FIELDS, "does not go with weights that no server serves")
         if self.weights is None:
             self._refuse(frozenset({"server", "server_args"}), "goes with weights")
+        for given in self.server_args:
+            shlex.split(given)
         twice = _SAMPLING_FIELDS & self.sampling.keys()
         if twice:
             raise ValueError(f"{min(twice)} has a field of its own; leave it out of sampling")

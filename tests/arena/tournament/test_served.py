@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from agents.language_model import gateway, llama_cpp
+from arena.cli import app
 from arena.entry import entry_from
 from arena.lineup import Lineup, request_from, resolve
 from arena.registry import Registry
@@ -24,6 +26,7 @@ ASKED = {"buyers": ["linear"], "domains": ["lamps"], "scenarios": 6}
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setattr(llama_cpp, "command", lambda model: [sys.executable, STAND_IN, str(model)])
     monkeypatch.setattr(gateway, "_backoff", lambda state: 0.1)
+    monkeypatch.chdir(tmp_path)
     with Store.open(str(tmp_path / "arena.db")) as opened:
         yield opened
 
@@ -142,3 +145,35 @@ def test_a_match_of_two_servers_has_both(store: Store, seller: Callable[..., Pat
     # Three pairs of three servers, two at a time: one of them has to make room and come back.
     assert sorted(len(lives(file)) for file in files.values()) == [1, 1, 2]
     assert len(told) == 8
+
+
+def test_a_user_is_told_what_is_missing_before_anything_is_frozen(
+    store: Store, seller: Callable[..., Path], tmp_path: Path
+) -> None:
+    seller("a"), seller("b")
+    pair = ("run-tournament", "--sellers", "a", "--buyers", "b", "--domains", "lamps")
+    mistakes = {
+        pair: "nothing serves their weights. Add --serve",
+        (*pair, "--serve"): "a against b needs two servers at once: --servers 2",
+        (*pair, "--servers", "2"): "--servers goes with --serve",
+        ("register", "c", "--model", "openai/c", "--server", "vllm"): "server goes with weights",
+        ("register", "c", "--model", "openai/c", "--weights", "a.gguf"): "is named hosted_vllm/NAME",
+        ("register", "c", "--weights", "none.gguf"): "there is no file",
+        ("register", "c", "--weights", "a.gguf", "--revision", "x"): "is computed from the weights",
+        ("register", "c", "--weights", str(tmp_path), "--server", "llama.cpp"): "serves a GGUF file",
+        ("register", "c", "--weights", "a.gguf", "--server-arg", "--x 'y"): "No closing quotation",
+    }
+    for command, words in mistakes.items():
+        done = CliRunner().invoke(app, [*command, "--db", str(tmp_path / "arena.db")])
+        assert (done.exit_code, words in done.output) == (2, True), done.output
+    assert not store.designs()
+
+
+def test_a_check_serves_what_it_checks(
+    store: Store, seller: Callable[..., Path], tmp_path: Path
+) -> None:
+    file = seller("a")
+    done = CliRunner().invoke(app, ["check", "a", "--db", str(tmp_path / "arena.db")])
+    assert done.exit_code == 0, done.output
+    assert "action: propose" in done.output
+    assert [gone(pid) for pid in lives(file)] == [True]
