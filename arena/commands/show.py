@@ -33,10 +33,11 @@ def show(
         row = _found(store, match, void)
         scenario = store.scenarios([row.scenario_key])[row.scenario_key]
         naming, turns = Naming(store, None), store.turns(row)
+        receipts = store.receipts(row)
         if as_json:
             print_json(_json(store, row, scenario, naming, turns))
             return
-    for line in _script(row, scenario, naming, turns):
+    for line in (*_script(row, scenario, naming, turns), *_sent_lines(receipts)):
         typer.echo(line)
 
 
@@ -91,6 +92,7 @@ def _script(row: "Listed", scenario: "Scenario", naming: "Naming", turns: "list[
     from arena.disclosures import Disclosures
     from arena.printable import plain
     from arena.replays import replayed_block
+    from leaderboard.replay import cached_answers
     from scenarios.scenario import Role
 
     names = {
@@ -111,7 +113,7 @@ def _script(row: "Listed", scenario: "Scenario", naming: "Naming", turns: "list[
         mark = "  ! discloses: states its own private numbers" if discloses else ""
         yield f"{number}. {turn.role.value.upper()} ({names[turn.role]}){mark}"
         yield from _turn_lines(turn, scenario, before[turn.role])
-    yield from _outcome_lines(row, scenario)
+    yield from _outcome_lines(row, scenario, cached_answers(turns))
 
 
 def _turn_lines(turn: "Turn", scenario: "Scenario", before: set[tuple[str, str]]) -> Iterator[str]:
@@ -147,6 +149,15 @@ def _attempt_lines(attempt: "Attempt") -> Iterator[str]:
     yield from _indented(attempt.text or "(no text)", "     | ")
 
 
+def _sent_lines(receipts: "dict[str, Any]") -> Iterator[str]:
+    """Yield what was effectively sent to each side that says so."""
+    from arena.printable import plain
+    from leaderboard.receipt_words import receipt_words
+
+    for side, receipt in receipts.items():
+        yield f"sent to the {side}: {plain(receipt_words(receipt))}"
+
+
 def _indented(text: str, margin: str = "   ") -> Iterator[str]:
     from arena.printable import plain
 
@@ -154,7 +165,7 @@ def _indented(text: str, margin: str = "   ") -> Iterator[str]:
         yield margin + line
 
 
-def _outcome_lines(row: "Listed", scenario: "Scenario") -> Iterator[str]:
+def _outcome_lines(row: "Listed", scenario: "Scenario", cached: int) -> Iterator[str]:
     from arena.printable import plain
     from leaderboard.void_words import trouble
     from leaderboard.wording import counted
@@ -176,6 +187,8 @@ def _outcome_lines(row: "Listed", scenario: "Scenario") -> Iterator[str]:
         yield f"{name:<18} {shown}"
     yield ""
     tokens = "" if row.tokens is None else f", {row.tokens:,} tokens"
+    if cached:
+        tokens += f" ({counted(cached, 'answer')} from the cache)"
     cost = "" if row.cost_usd is None else f", ${row.cost_usd:.4f}"
     took = f"{counted(row.turns, 'turn')} in {row.seconds:.3f} s{tokens}{cost}"
     yield f"{took}; begun {row.started_at[:19]} UTC"

@@ -11,6 +11,7 @@ from arena.errors import UserError
 from arena.store import Filter, Listed, Store, StoreError
 from leaderboard import dialogue, markup
 from leaderboard.figures import match as match_figure
+from leaderboard.receipt_words import receipt_words
 from leaderboard.replay import Transcript, replay, transcript, turns_content
 from leaderboard.views import common
 from leaderboard.views.downloads import download
@@ -164,9 +165,13 @@ def _files(store: Store, shown: Transcript) -> None:
     receipts = store.receipts(shown.match)
     if receipts:
         sent = json.dumps(receipts, indent=1, ensure_ascii=False)
+        words = "".join(
+            f"<p>to the {markup.text(side)}: {markup.text(receipt_words(receipt)[: dialogue.SHOWN])}</p>"
+            for side, receipt in receipts.items()
+        )
         st.html(
             '<div class="ba-plain"><details><summary>receipts: what was effectively sent to the models'
-            f"</summary><pre>{markup.text(sent[: dialogue.SHOWN])}</pre></details></div>"
+            f"</summary>{words}<pre>{markup.text(sent[: dialogue.SHOWN])}</pre></details></div>"
         )
 
 

@@ -82,6 +82,7 @@ def check_record(arena: Arena, figures: dict[str, Any], buyers: set[str]) -> dic
     report(figures, row, matches, [attempt for own in attempts for attempt in own])
     text = arena("show", matches[0]["key"])
     assert "smollm2" in text
+    assert f"sent to the seller: {MODEL}" in text
     assert matches[0]["ending"].replace("_", " ").split()[0] in text.lower().replace("_", " ")
     print(text)
     found: dict[str, Any] = row
