@@ -1,7 +1,7 @@
 """A language model as an agent, reached through LiteLLM."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from random import Random
 from typing import Any
@@ -149,15 +149,25 @@ class ModelNegotiator:
                 if key not in self._spec.may_drop
             },
             "prompt": f"{prompt}-{prompt_hash(prompt)}",
-            "litellm": version("litellm"),
+            "litellm": _release(),
             **({} if serving is None else {"server": serving.server, "arguments": serving.arguments}),
         }
+
+    @cached_property
+    def _schema_hash(self) -> str:
+        return digest(self._schema, 12)
 
     def _format(self, request: Request) -> dict[str, Any]:
         """Return what was sent of a schema, and whether the provider refused the one asked for."""
         if self._schema is None:
             return {"schema": None}
         if request.format == self._schema:
-            return {"schema": digest(self._schema, 12)}
+            return {"schema": self._schema_hash}
         kind = (request.format or {}).get("type", "text")
         return {"schema": None, "schema_refused": True, "format": kind}
+
+
+@cache
+def _release() -> str:
+    """Return which LiteLLM is installed. Kept: it takes milliseconds to look up."""
+    return version("litellm")
