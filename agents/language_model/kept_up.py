@@ -80,7 +80,8 @@ class KeptUp:
         """Take note of a server that ended by itself, or is to end, and what it said."""
         self._words = words
         if self._starts_left:
-            self._tell(f"{words}; starting it again")
+            last = words.rpartition("\n")[2].removeprefix(f"{self._called} ended: ")
+            self._tell(f"{self._called}: ended ({last}); starting it again")
         elif self._server is not None:
             self._words = f"{words} (all it said: {self._server.kept_log()})"
         self.close()

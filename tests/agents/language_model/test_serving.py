@@ -132,9 +132,8 @@ def test_a_server_that_is_killed_is_started_again(weights: Path) -> None:
     assert not healthy(second)
     assert len(lives(weights)) == 2
     assert all(gone(pid) for pid in lives(weights))
-    assert [line.split(": ")[1].split(" after")[0].split(";")[0] for line in told] == [
-        *("starting", "ready"),
-        *("reading " + str(weights), "starting", "ready"),
+    assert [line.split(": ")[1].partition(" after")[0] for line in told] == [
+        *("starting", "ready", f"ended (reading {weights}); starting it again", "starting", "ready")
     ]
 
 
