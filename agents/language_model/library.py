@@ -2,6 +2,7 @@
 
 import logging
 import os
+import warnings
 from functools import cache
 from typing import Any
 
@@ -20,6 +21,8 @@ def library() -> Any:
     os.environ["REPEATED_STREAMING_CHUNK_LIMIT"] = str(10**9)
     # How much goes at once is the endpoint's to say; who waits for a connection loses time meanwhile.
     os.environ["AIOHTTP_CONNECTOR_LIMIT"] = os.environ["AIOHTTP_CONNECTOR_LIMIT_PER_HOST"] = "10000"
+    # It leaves one behind where a call is cancelled before it began, as at Ctrl-C.
+    warnings.filterwarnings("ignore", r"coroutine 'BaseLLMHTTPHandler\..* never awaited", RuntimeWarning)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     import litellm
