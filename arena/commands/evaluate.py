@@ -58,10 +58,7 @@ def evaluate_runs(
     from arena.commands.printing import print_json
     from arena.tournament import Settings
 
-    if servers is not None and not serve:
-        raise UserError("--servers goes with --serve")
-    at_once = servers or 1 if serve else None
-    settings = Settings(workers, concurrency, turn_timeout, servers=at_once)
+    settings = Settings(workers, concurrency, turn_timeout, servers=_at_once(serve, servers))
     with _record(db) as store:
         saved = [checkpoints_of(store, run, step or []) for run in dict.fromkeys(runs)]
         found = [agent for of_run in saved for agent in (of_run[-1:] if last else of_run)]
@@ -75,6 +72,12 @@ def evaluate_runs(
         print_json(said)
     if not complete:
         raise typer.Exit(1)
+
+
+def _at_once(serve: bool, servers: int | None) -> int | None:
+    if servers is not None and not serve:
+        raise UserError("--servers goes with --serve")
+    return servers or 1 if serve else None
 
 
 def evaluate(
