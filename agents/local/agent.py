@@ -130,10 +130,17 @@ class LocalNegotiator:
         self._dialogue = Dialogue(brief, agent.prompt_version, chat, room)
 
     async def reply(self, view: View) -> Reply:
-        """Ask the model. Raises ProviderError where its weights cannot be loaded or run."""
+        """Ask the model. Raises ProviderError where its weights cannot be loaded or run, and where its
+        context is full of others' words."""
         agent, dialogue = self._agent, self._dialogue
         if dialogue.ask(view) is None:
-            return overrun()
+            if dialogue.filled_itself:
+                return overrun()
+            raise ProviderError(
+                f"{agent.spec.model}: the match does not fit the context of {agent.reading.context} "
+                f"tokens, of which an answer needs {agent.sampling.max_tokens}",
+                Trouble.CONTEXT,
+            )
         request = Request(tuple(dialogue.ids), agent.sampling, self._rng.getrandbits(32))
         begun = time.perf_counter()
         sampled, ran_on = await engines().answer(agent.weights, request)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agents.agent import Brief, Reply, Usage, View
+from agents.language_model.faults import own_words
 from agents.language_model.prompt import Conversation
 from agents.local.tokens import ChatTokens
 
@@ -18,6 +19,9 @@ class Dialogue:
         self._chat, self._room = chat, room
         self._last: Ids = []
         self._full = False
+        self.filled_itself = False
+        """Where no answer fits any more: whether that is for the model's own words, measured as for
+        models that are served."""
         self.ids: Ids = []
         """All ids up to where the next answer begins."""
 
@@ -28,8 +32,9 @@ class Dialogue:
             new = self._chat.then(self._last, messages[-1]["content"])
         else:
             new = self._chat.first(messages)
-        if self._full or len(self.ids) + len(new) > self._room:
-            self._full = True
+        if not self._full and len(self.ids) + len(new) > self._room:
+            self._full, self.filled_itself = True, own_words(messages)
+        if self._full:
             return None
         self.ids += new
         return new

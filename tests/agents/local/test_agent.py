@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,14 +15,16 @@ pytest.importorskip("trl", reason="tiny models need pip install 'bargaining-aren
 
 import torch
 
-from agents.agent import Agent, ProviderError
+from agents.agent import ActionKind, Agent, Brief, Event, ProviderError, Trouble, View
 from agents.build import UnplayableError, build
 from agents.language_model.prompt import first_messages, prompt_hash
 from agents.local import agent as agent_module
 from agents.local.agent import local_spec, spec_of_weights
+from agents.local.dialogue import Dialogue
 from agents.local.engine import Engines
 from agents.local.reading import reading
 from agents.local.request import Request, Sampling
+from agents.local.tokens import ChatTokens
 from agents.local.weights import Weights, WeightsError, weights_hash
 from agents.local.with_transformers import Loaded
 from agents.scripted import spec_of
@@ -175,16 +178,58 @@ def test_an_answer_ends_with_its_end_token_and_at_its_own_limit() -> None:
         assert not chat.stops & set(ids[:-1])
 
 
-def test_a_conversation_that_no_longer_fits_is_the_models_own_fault(watched: Watched) -> None:
+def test_a_prompt_that_does_not_fit_is_void(watched: Watched) -> None:
     weights = untaught("E-series")
     context = reading(weights).context
     first = len(requests(weights, 0, 1)[0].ids)
     assert context == 2048
     outcome = match(seller(weights, max_tokens=context - 60))
-    assert [a.fault for a in outcome.turns[0].attempts] == [Fault.CONTEXT_OVERRUN] * 3
-    assert outcome.at_fault is Role.SELLER
+    assert (outcome.ending, outcome.trouble) == (Ending.PROVIDER_ERROR, Trouble.CONTEXT)
+    assert "does not fit the context of 2048 tokens, of which an answer needs 1988" in outcome.detail
     assert watched.seen == []
     assert first > 60
+
+
+@pytest.mark.parametrize(("own", "theirs", "fault"), [(40, 1, True), (3, 40, False)])
+def test_whose_words_fill_a_context_says_whose_fault_it_is(own: int, theirs: int, fault: bool) -> None:
+    """The model's where at least half of what the conversation grew by is its own; asked again, it stays
+    so."""
+    weights = untaught("E-series")
+    chat, scenario = reading(weights).chat, draw(DOMAIN, Split.DEV, 0)
+    told = briefs(DOMAIN, scenario, RULES)[Role.SELLER]
+    view = View(told, 0, (), None, None)
+    dialogue = Dialogue(told, "brief1", chat, room=1_200)
+    new, turn = dialogue.ask(view), 0
+    while new is not None:
+        dialogue.answered([*chat._ids("a word " * own), chat.close])
+        turn += 1
+        heard = (Event(Role.BUYER, ActionKind.TALK, None, "a word " * theirs),)
+        new = dialogue.ask(view._replace(turn=turn, history=heard))
+    assert turn > 2
+    assert dialogue.filled_itself is fault
+    for _ in range(2):
+        assert dialogue.ask(view._replace(fault="That did not fit.")) is None
+        assert dialogue.filled_itself is fault
+
+
+def test_a_context_that_is_full_of_its_own_words_is_the_models_fault(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = untaught("E-series")
+    first = len(requests(weights, 0, 1)[0].ids)
+    monkeypatch.setattr(agent_module, "Dialogue", partial(Roomy, room=first + 10))
+    outcome = match(seller(weights, max_tokens=80, temperature=3.0))
+    assert (outcome.ending, outcome.at_fault) == (Ending.FORFEIT_FORMAT, Role.SELLER)
+    (turn,) = outcome.turns
+    assert [attempt.fault for attempt in turn.attempts][1:] == [Fault.CONTEXT_OVERRUN] * 2
+    assert len(watched.seen) == 1
+
+
+class Roomy(Dialogue):
+    """A dialogue with another room than the model's context leaves."""
+
+    def __init__(self, brief: Brief, version: str, chat: ChatTokens, _: int, room: int) -> None:
+        super().__init__(brief, version, chat, room)
 
 
 def test_a_batch_too_large_for_the_memory_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
