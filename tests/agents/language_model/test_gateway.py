@@ -185,12 +185,12 @@ def test_a_stream_is_not_to_blame_for_the_time_that_earlier_tries_took(faulty: F
         OCCASION.set(Occasion("1", 0, limit_s))
         await ask(faulty, stream=True)
 
-    faulty.plan, faulty.latency_s = plan, 0.5
+    faulty.plan, faulty.latency_s = plan, 0.8
     with pytest.raises(ProviderError, match="earlier tries took its time") as raised:
-        asyncio.run(main(2.0))
+        asyncio.run(main(4.0))
     assert raised.value.trouble is Trouble.SILENCE
     with pytest.raises(StillAnsweringError):  # this time there is no earlier try
-        asyncio.run(main(2.0))
+        asyncio.run(main(4.0))
 
 
 def test_one_gateway_serves_one_event_loop_after_another(faulty: FaultyApi) -> None:
