@@ -4,10 +4,13 @@ Amounts are whole billionths of a US dollar.
 """
 
 import asyncio
-from collections import deque
+from heapq import heappop, heappush
 
 from agents.agent import GivenUpError
 from arena.money import dollars, usd
+
+GRACE_S = 0.05
+"""What a call has left is given to others so much later: longer than a match takes to ask again."""
 
 
 class Budget:
@@ -22,7 +25,9 @@ class Budget:
         """What those of its calls whose cost will not be known can have cost."""
         self.held = 0
         """What calls under way can cost."""
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._waiting: list[tuple[int, int, int, asyncio.Future[None]]] = []
+        """A heap: rank, number, most, and what is told when it is let in."""
+        self._came = 0
         self._spent = False
 
     @property
@@ -30,17 +35,18 @@ class Budget:
         """What this run's settled calls are charged."""
         return self.known + self.unknown
 
-    async def hold(self, most: int) -> None:
+    async def hold(self, most: int, rank: int = 0) -> None:
         """Hold what a call can cost at most; wait where other calls hold what is left.
 
-        They are served in the order in which they came. Raises GivenUpError where no call holds anything
-        and it does not fit; from then on, nothing fits.
+        Whoever waits is let in by `rank`, the lowest first, and then in the order in which they came.
+        Raises GivenUpError where no call holds anything and the first of them does not fit; from then
+        on, nothing fits.
         """
-        if not self._waiting and self._admits(most):
-            return
         admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((most, admitted))
-        self._admit()
+        self._came += 1
+        heappush(self._waiting, (rank, self._came, most, admitted))
+        if self._waiting[0][-1] is admitted:
+            self._admit()
         try:
             await admitted
         except asyncio.CancelledError:
@@ -49,18 +55,20 @@ class Budget:
             raise
 
     def release(self, most: int, cost: int | None = 0) -> None:
-        """Charge a call that held `most` what it cost (None: that is not known), and let others in."""
+        """Charge a call that held `most` what it cost (None: that is not known), and let others in, but
+        a moment later: the next call of its rank may be about to come."""
         self.held -= most
         if cost is None:
             self.unknown += most
         else:
             self.known += cost
-        self._admit()
+        if self._waiting:
+            self._waiting[0][-1].get_loop().call_later(GRACE_S, self._admit)
 
     def _admit(self) -> None:
         """Let in whoever waits, as far as it fits; tell all of them where that cannot come about."""
         while self._waiting:
-            most, admitted = self._waiting[0]
+            *_, most, admitted = self._waiting[0]
             if not admitted.done():
                 if self._admits(most):
                     admitted.set_result(None)
@@ -68,7 +76,7 @@ class Budget:
                     admitted.set_exception(GivenUpError(self._words(most)))
                 else:
                     return
-            self._waiting.popleft()
+            heappop(self._waiting)
 
     def _admits(self, most: int) -> bool:
         """Hold `most` if it fits, and return whether it does."""

@@ -9,7 +9,9 @@ import asyncio
 import json
 import secrets
 import zlib
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from agents.agent import GivenUpError, Trouble, Usage
 from agents.language_model.book import Asked, Came
@@ -44,12 +46,16 @@ class Spending:
         self.budget = Budget(ceiling, store.charged(design_hash))
         self._bill, self._began = secrets.token_hex(6), utc_now()
         self._count = 0
+        self._ranks: dict[str | None, int] = {}
         self._open: dict[int, Call] = {}
         """Calls that are not settled."""
         self._reserved: dict[int, Call] = {}
         """Those of them that no transaction has taken yet."""
         self._settled: dict[int, Call] = {}
         self._answers: dict[str, bytes] = {}
+        self._leaving: dict[str, bytes] = {}
+        """Those that a transaction under way writes."""
+        self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._one_at_a_time = asyncio.Lock()
         self._next: asyncio.Task[bool] | None = None
         """The transaction that takes what is entered now."""
@@ -62,8 +68,10 @@ class Spending:
         suffice, and where the store cannot be written to.
         """
         most = None if asked.most_usd is None else nano(asked.most_usd)
+        # What is left goes to the matches that began first, so that some are played to their end.
+        rank = self._ranks.setdefault(asked.match, len(self._ranks))
         while True:
-            await self.budget.hold(most or 0)
+            await self.budget.hold(most or 0, rank)
             call = self._enter(asked, most)
             if self.budget.ceiling is None:
                 return call
@@ -96,12 +104,19 @@ class Spending:
             latency_s=usage.latency_s,
         )
 
+    def alone(self, key: str) -> AbstractAsyncContextManager[None]:
+        """Return what lets one request with this key be answered at a time, where this run has a cache:
+        whoever asks the same at the same time is given the same answer."""
+        if not self._cache:
+            return nullcontext()
+        return self._asking.setdefault(key, asyncio.Lock())
+
     def known(self, key: str, agent: str, match: str | None) -> Completion | None:
         """Return a cached answer, marked, at no cost, with its tokens and latency of when it was given;
         None where there is none."""
         if not self._cache:
             return None
-        blob = self._answers.get(key) or self._store.answer(key)
+        blob = self._answers.get(key) or self._leaving.get(key) or self._store.answer(key)
         if blob is None:
             return None
         found = _read(blob)
@@ -164,7 +179,7 @@ class Spending:
         new = sum(call.most_nano or 0 for call in self._reserved.values())
         bill = Bill(self._bill, self._design, self._began, self.budget.charged + under_way - new)
         batch = _Batch(bill, self._settled, self._reserved, self._answers)
-        self._settled, self._reserved, self._answers = {}, {}, {}
+        self._settled, self._reserved, self._answers, self._leaving = {}, {}, {}, self._answers
         return batch
 
     def _write(self, batch: _Batch) -> bool:

@@ -9,7 +9,7 @@ from arena.replays import replayed_block
 from leaderboard import void_words
 from leaderboard.figures import palette
 from leaderboard.markup import cell, heading, table, text
-from leaderboard.replay import Replay, Transcript, chip, offered_terms
+from leaderboard.replay import Replay, Transcript, cached_answers, chip, offered_terms
 from leaderboard.wording import NONE, counted
 from scenarios.scenario import Role, Scenario
 
@@ -124,6 +124,8 @@ def ending(transcript: Transcript) -> str:
     if match.attempt and match.trouble is not None:
         how += f" ({void_words.trouble(match.ending, match.trouble)})"
     score = f" · {', '.join(worth)}" if worth else ""
+    if cached := cached_answers(transcript.turns):
+        score += f" · {counted(cached, 'answer')} from the cache"
     detail = f"<br>{text(match.detail)}" if match.detail else ""
     return f'<div class="ba-end">{text(how)}{score}{detail}</div>'
 

@@ -106,6 +106,12 @@ def filled(offer: Package, scenario: Scenario) -> Package:
     return tuple(default if option == UNNAMED else option for option, default in pairs)
 
 
+def cached_answers(turns: Sequence[Turn]) -> int:
+    """Return how many of a match's answers came from the cache."""
+    usages = (attempt.usage for turn in turns for attempt in turn.attempts)
+    return sum(usage.cached for usage in usages if usage is not None)
+
+
 def chip(turn: Turn, scenario: Scenario) -> str:
     """Return the binding part of a turn in words."""
     match turn.kind:

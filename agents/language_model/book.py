@@ -4,6 +4,7 @@ The arena keeps such a book in its store, with a budget and a cache (`arena/spen
 nothing is limited or kept.
 """
 
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -56,6 +57,11 @@ class Book(Protocol):
         """Enter what came of a call: the completion where there is one, else the trouble."""
         ...
 
+    def alone(self, key: str) -> AbstractAsyncContextManager[None]:
+        """Return what lets one request with this key be answered at a time, where there is a cache: the
+        others are then answered from it."""
+        ...
+
     def known(self, key: str, agent: str, match: str | None) -> Completion | None:
         """Return what is cached under a request's key, marked as such and entered as what `agent` (its
         version) is given in `match` (its key); None where nothing is."""
@@ -77,6 +83,10 @@ class NoBook:
         self, call: int, came: Came, completion: Completion | None, trouble: Trouble | None
     ) -> None:
         """Enter nothing."""
+
+    def alone(self, key: str) -> AbstractAsyncContextManager[None]:
+        """Let every request pass."""
+        return nullcontext()
 
     def known(self, key: str, agent: str, match: str | None) -> Completion | None:
         """Know nothing."""

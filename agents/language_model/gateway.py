@@ -122,10 +122,16 @@ class Gateway:
     async def _answer(self, request: Request, connection: Connection) -> Completion:
         occasion = OCCASION.get() or Occasion(match="", replicate=0)
         key = request.key(occasion.replicate)
-        known = self._book.known(key, request.spec.version, occasion.match or None)
-        if known is not None:
-            return known
-        tries = Tries(request, connection, occasion)
+        async with self._book.alone(key):
+            known = self._book.known(key, request.spec.version, occasion.match or None)
+            if known is not None:
+                return known
+            completion = await self._tried(Tries(request, connection, occasion))
+            self._book.keep(key, completion)
+            return completion
+
+    async def _tried(self, tries: Tries) -> Completion:
+        """Return the model's answer of the first try that brings one."""
         async for attempt in AsyncRetrying(
             retry=retry_if_exception(_passing),
             stop=stop_any(stop_after_attempt(TRIES), tries),
@@ -134,7 +140,6 @@ class Gateway:
         ):
             with attempt:
                 completion = await self._once(tries, attempt.retry_state.attempt_number)
-        self._book.keep(key, completion)
         return completion
 
     async def _once(self, tries: Tries, number: int) -> Completion:

@@ -226,8 +226,8 @@ def played(
         typer.echo(line, err=True)
     with progress.shown(tournament) as tick, journaled(journal, tournament, lineup, store.address):
         summary = tournament.run(tick, journal)
-    if (line := budget_line(tournament)) is not None:
-        typer.echo(line, err=True)
+    if (gone := budget_line(tournament)) is not None:
+        typer.echo(gone, err=True)
     return summary
 
 

@@ -1,0 +1,270 @@
+"""Tournaments under a budget, and with a cache, on a priced model over real HTTP."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from agents.language_model import gateway
+from arena.cli import app
+from arena.entry import entry_from
+from arena.lineup import request_from, resolve
+from arena.money import NANO
+from arena.registry import Registry
+from arena.store import Filter, Store
+from arena.summary import Summary
+from arena.tournament import Settings, Tournament
+from tests.agents.language_model import faulty_api as api_module
+from tests.agents.language_model.faulty_api import FaultyApi, faulty_api, seeded
+from tests.arena.running import arena, command, environment, rows
+from tests.arena.test_spending import charge, ledger
+
+IN, OUT = 3, 15
+"""US dollars a million tokens, and so thousands of billionths of a dollar a token."""
+PASSING = ("error_500", "reset_before_headers", "reset_in_body", "malformed_json")
+MOST = 40_000_000
+"""Billionths of a dollar: more than any call here may cost."""
+DESIGN: dict[str, Any] = {
+    **{"sellers": ["m"], "buyers": ["linear", "conceder"], "domains": ["coffee_import", "car_sale"]},
+    "scenarios": 6,
+}
+
+
+@pytest.fixture
+def bill(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What the provider bills, answer by answer, those included that get lost on the way."""
+    billed: list[int] = []
+    make = api_module.completion
+
+    def completion(*given: Any, **more: Any) -> Any:
+        made = make(*given, **more)
+        usage = made["usage"]
+        billed.append(1000 * (IN * usage["prompt_tokens"] + OUT * usage["completion_tokens"]))
+        return made
+
+    monkeypatch.setattr(api_module, "completion", completion)
+    monkeypatch.setattr(gateway, "_backoff", lambda state: 0.01)
+    return billed
+
+
+@pytest.fixture
+def api() -> Iterator[FaultyApi]:
+    with faulty_api(latency_s=0.01) as running:
+        yield running
+
+
+def registered(store: Store, address: str, **more: Any) -> None:
+    entry = {"name": "m", "model": "openai/m", "api_base": address, "max_tokens": 400}
+    Registry(store).register([entry_from(entry | {"price_in": IN, "price_out": OUT} | more)])
+
+
+def run(database: Path, address: str, changes: dict[str, Any] | None = None, **settings: Any) -> Summary:
+    with Store.open(str(database)) as store:
+        registered(store, address)
+        lineup = resolve(request_from(DESIGN | (changes or {})), store)
+        return Tournament(store, lineup, Settings(concurrency=64, **settings)).run()
+
+
+def test_one_request_at_a_time_is_answered(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
+    assert run(tmp_path / "x.db", api.address, {"scenarios": 2}).complete
+    without = asked(api)
+    assert set(without.values()) == {1, 2}  # a seller opens alike against two buyers
+    assert run(tmp_path / "y.db", api.address, {"scenarios": 2}, cache=True).complete
+    assert all(asked(api)[text] == count + 1 for text, count in without.items())
+
+
+@pytest.mark.parametrize(
+    ("seed", "faults"),
+    [(0, PASSING), pytest.param(1, (*PASSING, "rate_limit"), marks=pytest.mark.slow)],
+)
+def test_a_budget_holds_with_faults_and_resumes(
+    tmp_path: Path, api: FaultyApi, bill: list[int], seed: int, faults: tuple[str, ...]
+) -> None:
+    database = tmp_path / "x.db"
+    api.plan = seeded(seed, 0.2, faults)
+    for budget in (0.2, 0.2, 0.6):
+        summary = run(database, api.address, budget=budget)
+        calls, total = ledger(database)
+        assert sum(bill) <= sum(map(charge, calls)) == total <= budget * NANO
+        assert budget * NANO - total < MOST
+        assert not summary.complete
+        assert "--budget" in (summary.trouble or "")
+    summary = run(database, api.address, budget=1000.0)
+    assert summary.complete
+    calls, total = ledger(database)
+    assert len(calls) == len(api.requests)
+    assert sum(bill) <= total
+    known = sum(row["cost_nano"] for row in calls if row["came"] == "answer")
+    missing = sum(bill) - known  # billed for answers that were lost on the way
+    assert 0 < missing <= sum(row["most_nano"] for row in calls if row["came"] == "unknown")
+
+
+def test_what_is_left_of_a_budget_finishes_matches(
+    tmp_path: Path, api: FaultyApi, bill: list[int]
+) -> None:
+    summary = run(tmp_path / "x.db", api.address, budget=0.7)
+    assert 8 <= summary.played < 24  # of the 15 that it would pay for one after the other
+    assert sum(bill) <= 0.7 * NANO
+
+
+def test_the_ledger_equals_the_provider_s_count(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
+    assert run(tmp_path / "x.db", api.address, {"scenarios": 2}).complete
+    assert run(tmp_path / "x.db", api.address, {"scenarios": 3}, budget=100.0).complete
+    calls, total = ledger(tmp_path / "x.db")
+    assert len(calls) == len(bill) == len(api.requests)
+    assert total == sum(bill)
+    with Store.open(str(tmp_path / "x.db")) as store:
+        assert sum(cost.known_nano for cost in store.costs()) == total
+        matches = store.matches(Filter())
+    assert sum(match.cost_usd or 0.0 for match in matches) == pytest.approx(total / NANO)
+
+
+def asked(api: FaultyApi) -> Counter[str]:
+    return Counter(json.dumps(body, sort_keys=True) for body in api.requests)
+
+
+def test_a_cache_asks_nothing_twice_and_marks_what_it_answers(
+    tmp_path: Path, api: FaultyApi, bill: list[int]
+) -> None:
+    database, copy = tmp_path / "x.db", tmp_path / "y.db"
+    assert run(database, api.address, cache=True).complete
+    assert set(asked(api).values()) == {1}  # also where a seller opens alike against two buyers
+    calls, total = ledger(database)
+    assert total == sum(bill)
+    hits = [row for row in calls if row["came"] == "cached"]
+    assert [row["cost_nano"] for row in hits] == [0] * len(hits)
+    copy.write_bytes(database.read_bytes())
+    for match in rows(copy).values():  # as if they had never been finished
+        forget(copy, match["key"])
+    assert run(copy, api.address, cache=True).complete
+    assert set(asked(api).values()) == {1}
+    assert sum(bill) == total == ledger(copy)[1]
+    same = ("ending", "deal", "seller_utility", "seller_tokens_in", "seller_tokens_out")
+    played, again = rows(database), rows(copy)
+    for key, match in played.items():
+        assert [again[key][name] for name in same] == [match[name] for name in same]
+        assert again[key]["seller_cost_usd"] == 0.0
+        receipt = json.loads(again[key]["receipts"])["seller"]
+        assert receipt["cached"] == (match["turns"] + (match["opener"] == "seller")) // 2
+    shown = here("show", next(iter(again)), "--db", copy).stdout
+    assert "from the cache" in shown
+
+
+def forget(database: Path, key: str) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("DELETE FROM measures WHERE key = ?", (key,))
+        connection.execute("DELETE FROM matches WHERE key = ?", (key,))
+        connection.commit()
+
+
+def test_replicates_are_each_asked(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
+    alone = {"buyers": ["linear"], "scenarios": 2, "replicates": 3}
+    assert run(tmp_path / "x.db", api.address, alone, cache=True).complete
+    assert set(asked(api).values()) == {3}
+
+
+@pytest.mark.slow
+def test_a_budget_and_a_cache_outlive_a_kill(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
+    database, budget = tmp_path / "x.db", 2.0
+    with Store.open(str(database)) as store:
+        registered(store, api.address)
+    play = (
+        *("run-tournament", "--sellers", "m", "--buyers", "linear,conceder"),
+        *("--domains", "coffee_import,car_sale", "--scenarios", "6", "--concurrency", "64", "--yes"),
+        *("--budget", budget, "--cache", "--db", database),
+    )
+    process = subprocess.Popen(
+        command(*play), cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL
+    )
+    try:
+        while len(bill) < 30 and process.poll() is None:
+            time.sleep(0.005)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    calls, total = ledger(database)
+    answered = len(rows(database, "answers"))
+    assert sum(bill) <= sum(map(charge, calls)) == total <= budget * NANO
+    done = arena(*play, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "of it gone" in done.stderr
+    calls, total = ledger(database)
+    assert sum(bill) <= sum(map(charge, calls)) == total <= budget * NANO
+    twice = sum(count - 1 for count in asked(api).values())
+    unsettled = sum(row["came"] is None for row in calls)
+    assert twice <= unsettled or answered == 0
+
+
+# What the command says
+
+
+def here(*arguments: object) -> Result:
+    """Run `arena` in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def cli(tmp_path: Path, *more: object) -> Result:
+    return here(
+        *("run-tournament", "--sellers", "m", "--buyers", "linear", "--domains"),
+        *("car_sale", "--scenarios", "4", "--db", tmp_path / "x.db", *more),
+    )
+
+
+def test_an_unknown_price_is_said_before_the_first_call(
+    tmp_path: Path, api: FaultyApi, bill: list[int]
+) -> None:
+    with Store.open(str(tmp_path / "x.db")) as store:
+        registered(store, api.address, price_in=None, price_out=None)
+    done = cli(tmp_path, "--budget", "5", "--yes")
+    assert done.exit_code == 2
+    assert "what m costs is not known" in done.stderr
+    assert "--price-in" in done.stderr
+    assert api.requests == []
+    planned = json.loads(cli(tmp_path, "--dry-run", "--json").stdout)
+    assert planned["estimate"]["cost_usd"] is None
+    assert cli(tmp_path, "--allow-unpriced").exit_code == 2
+    done = cli(tmp_path, "--budget", "5", "--allow-unpriced", "--yes")
+    assert done.exit_code == 0
+    (cost,) = json.loads(here("costs", "--json", "--db", tmp_path / "x.db").stdout)
+    assert (cost["unpriced"], cost["cost_usd"], cost["calls"]) == (len(bill), None, len(bill))
+    table = here("costs", "--db", tmp_path / "x.db").stdout
+    assert "$0" not in table
+
+
+def test_an_estimate_is_assumed_and_then_known(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
+    with Store.open(str(tmp_path / "x.db")) as store:
+        registered(store, api.address)
+    done = cli(tmp_path, "--dry-run", "--json", "--budget", "5")
+    assert "9 turns, 300 tokens an answer" in done.stderr
+    assert "likely to do" in done.stderr
+    estimate = json.loads(done.stdout)["estimate"]
+    prompt = json.dumps(estimate["agents"][0]["basis"]).split("prompt of ")[1].split()[0]
+    taken, given = 9 * (int(prompt.replace(",", "")) + 8 * 300), 9 * 300
+    assert estimate["cost_usd"] == pytest.approx(4 * (taken * IN + given * OUT) / 1e6)
+    assert "too little" in cli(tmp_path, "--dry-run", "--budget", "0.001").stderr
+    assert cli(tmp_path).exit_code == 0  # on this machine: nothing to confirm
+    planned = json.loads(cli(tmp_path, "--dry-run", "--json", "--seed", "1").stdout)
+    assert planned["estimate"]["cost_usd"] == pytest.approx(sum(bill) / NANO)
+    assert "its 4 matches here" in planned["estimate"]["agents"][0]["basis"]
+
+
+def test_a_spent_budget_is_the_end_of_the_run(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
+    with Store.open(str(tmp_path / "x.db")) as store:
+        registered(store, api.address)
+    done = cli(tmp_path, "--budget", "0.03")
+    assert done.exit_code == 1
+    assert "raise --budget" in done.stdout
+    assert "left to play" in done.stdout
+    assert "Budget: $0.0" in done.stderr
+    assert sum(bill) <= 0.03 * NANO
