@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.language_model import provider
+from agents.language_model import gateway
 from arena import workers
 from arena.entry import entry_from
 from arena.lineup import request_from, resolve
@@ -21,7 +21,7 @@ ASKED = {"sellers": ["m"], "buyers": ["linear"], "domains": ["car_sale"], "opene
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(provider, "PAUSES_S", (0.01, 0.01))
+    monkeypatch.setattr(gateway, "_backoff", lambda state: 0.01)
     monkeypatch.setenv("TEST_MODEL_KEY", SECRET)
     with scripted_api() as running:
         yield running
