@@ -67,7 +67,7 @@ class Tally:
 
     def count(self, row: Played, role: Role, *, planned: bool) -> None:
         """Count what `role`, which this agent plays, did in a match or a void attempt; `planned`: the
-        match is one of those that the design plans, and not counted for this agent's other side."""
+        match is one of those that the design plans."""
         spent = of_side(row, role)
         own_turns = (row.turns + (row.opener == role)) // 2
         unanswered = own_turns > 0 and row.at_fault == role  # its last turn, which ended the match
@@ -78,17 +78,11 @@ class Tally:
         self.cost_usd += spent.cost_usd or 0.0
         self.unpriced += not self.free and spent.asked and spent.cost_usd is None
         self.schema_refused = _refused(row, role) or self.schema_refused
-        if Ending(row.ending).void:
-            self._count_void(row, role)
-            return
-        self.played += planned
-        if planned and row.at_fault == role:
-            self.forfeits[row.ending] += 1
-
-    def _count_void(self, row: Played, role: Role) -> None:
         if row.at_fault == role and row.ending == Ending.PROVIDER_ERROR:
             self.last_trouble = row.trouble or Trouble.SERVER.value
             self.voids[self.last_trouble] += 1
+        elif row.at_fault == role and planned and Ending(row.ending).forfeit:
+            self.forfeits[row.ending] += 1
 
     @property
     def fault_rate(self) -> float | None:
@@ -140,11 +134,13 @@ def tallies(
 
 def count(found: Mapping[str, Tally], row: Played, *, planned: bool = True) -> None:
     """Count a match or a void attempt for whichever of its sides has a tally in `found`."""
-    if row.seller_version in found:
-        found[row.seller_version].count(row, Role.SELLER, planned=planned)
-    if row.buyer_version in found:
-        once = planned and row.buyer_version != row.seller_version
-        found[row.buyer_version].count(row, Role.BUYER, planned=once)
+    seller, buyer = found.get(row.seller_version), found.get(row.buyer_version)
+    if seller is not None:
+        seller.count(row, Role.SELLER, planned=planned)
+        seller.played += planned and not Ending(row.ending).void
+    if buyer is not None:
+        buyer.count(row, Role.BUYER, planned=planned)
+        buyer.played += planned and not Ending(row.ending).void and buyer is not seller
 
 
 def _planned(design: Design, version: str) -> int:
