@@ -32,7 +32,7 @@ _PATTERNS = (
 
 def clean(text: str, key: str | None = None) -> str:
     """Return an error's `text` as one line of at most LENGTH characters, without anything that looks
-    secret, and without a library's traceback.
+    secret, without a library's traceback, and with unprintable characters spelled out.
 
     Hidden are `key`, the value of every environment variable whose name speaks of a key, token,
     secret, password or credential, and what has the shape of one.
@@ -40,7 +40,9 @@ def clean(text: str, key: str | None = None) -> str:
     text = _without(text.partition(_TRACEBACK)[0], _secrets(LEAST) | {key or ""})
     for pattern, instead in _PATTERNS:
         text = pattern.sub(instead, text)
-    line = " ".join(_LIBRARY.sub("", text).split())
+    words = " ".join(_LIBRARY.sub("", text).split())
+    # A server's words must not drive the terminal that shows them.
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
     return line if len(line) <= LENGTH else line[: LENGTH - 1] + "…"
 
 

@@ -1,6 +1,7 @@
 """Printing: JSON, tables and progress."""
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Generator
@@ -18,14 +19,21 @@ PIPE_WIDTH = 160
 """A pipe has no width; a table is better wide than cut."""
 PATIENCE_S = 2.0
 """What takes longer shows how far it is."""
+_NOT_ASCII = re.compile(r"[^\n\x20-\x7e]")
 LINES = 4
 """Of a stage where there is no terminal, after the one that says that it begins."""
 
 
 def print_json(content: Any, indent: int | None = 2) -> None:
-    """Print JSON, in ASCII where standard output is not Unicode; NaN is a bug and raises."""
+    """Print JSON, in ASCII where standard output is not Unicode; NaN is a bug and raises. What no
+    terminal should be sent is escaped, and reads the same as JSON."""
     ascii_only = not (sys.stdout.encoding or "ascii").lower().startswith("utf")
-    typer.echo(json.dumps(content, ensure_ascii=ascii_only, allow_nan=False, indent=indent))
+    text = json.dumps(content, ensure_ascii=ascii_only, allow_nan=False, indent=indent)
+    typer.echo(_NOT_ASCII.sub(_escaped, text))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]
 
 
 @contextmanager

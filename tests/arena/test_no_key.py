@@ -1,4 +1,5 @@
-"""A key reaches its provider and nothing else: not where a server echoes it in errors and in answers."""
+"""A server echoes its key in errors and in answers, and speaks to terminals and browsers: the key is kept
+nowhere, and nothing is obeyed."""
 
 import json
 import logging
@@ -22,7 +23,10 @@ from tests.leaderboard.pages import shown, visit
 
 KEY = "Canary/5f1e+Zq8KD0aV7"
 """It has no shape by which a secret is known."""
-ECHO = f"invalid header authorization: Bearer {KEY}"
+HOSTILE = "<img src=x onerror=alert(1)> \x1b]0;title\x07 \x9b31m \u202e\u2028 [bold]x[/bold]"
+"""What a page or a terminal might obey."""
+DRIVING = "\x1b\x07\x9b\u202e\u2028"
+ECHO = f"{HOSTILE} invalid header authorization: Bearer {KEY}"
 
 
 def said(message: str, action: str = "talk", reasoning: str = "", **extra: Any) -> Answer:
@@ -35,9 +39,9 @@ def served_by(name: str, answer: Answer) -> Answer:
 
 
 ANSWERS = [
-    said(f"Your key is {KEY}.", reasoning=f"I was sent {KEY}."),
-    chat(f"No JSON, but the key: {KEY}"),
-    served_by(f"model-for-{KEY}", said("", reasoning_content=ECHO)),
+    said(f"Your key is {KEY}. {HOSTILE}", reasoning=f"I was sent {KEY}."),
+    chat(f"No JSON, but the key: {KEY} {HOSTILE}"),
+    served_by(f"model-for-{KEY}{HOSTILE}", said("", reasoning_content=ECHO)),
     error(500, ECHO),
     error(429, ECHO, retry_after="0"),
     said("No.", "walk_away"),
@@ -88,6 +92,7 @@ class Arena:
 
     def __init__(self) -> None:
         self.printed: list[str] = []
+        self.pages: list[str] = []
 
     def __call__(self, *arguments: str, fails: bool = False) -> str:
         done = CliRunner().invoke(app, [*arguments, "--db", "arena.db"])
@@ -115,10 +120,15 @@ def test_a_key_that_is_echoed_stays_nowhere(
     assert "Your key is [hidden]." in record
     assert "model-for-[hidden]" in record
     assert "I will not reveal [hidden]." in record
-    everywhere = [record, caplog.text, *arena.printed]
+    everywhere = [record, caplog.text, *arena.printed, *arena.pages]
     everywhere += [
         text for file in tmp_path.rglob("*") if file.is_file() for text in texts(file.read_bytes())
     ]
+    for printed in arena.printed:
+        assert not set(DRIVING) & set(printed), printed
+    for page in arena.pages:
+        assert "<img" not in page
+    assert any("&lt;img" in page for page in arena.pages)
     assert sum(HIDDEN in text for text in everywhere) > 5
     for text in everywhere:
         assert not [form for form in (KEY, KEY.replace("/", "\\/")) if form in text], text[:300]
@@ -144,6 +154,8 @@ def look(arena: Arena) -> list[dict[str, Any]]:
     assert voids, "some attempts were void"
     for match in matches:
         arena("show", match["key"])
+    arena("export", "--format", "csv")
+    arena("export", "--format", "json")
     arena("show", matches[0]["key"], "--json")
     arena("show", voids[0]["key"], "--void")
     for command in ("agents", "standings", "costs", "voids", "guards"):
@@ -160,6 +172,6 @@ def look(arena: Arena) -> list[dict[str, Any]]:
 def open_pages(arena: Arena, matches: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     """Open the pages that show what was said, or why there is nothing."""
     monkeypatch.setenv("ARENA_DB", "arena.db")
-    arena.printed += [shown(visit(view=view)) for view in ("board", "matches", "guards", "buyers")]
+    arena.pages += [shown(visit(view=view)) for view in ("board", "matches", "guards", "buyers")]
     for match in matches[:2]:
-        arena.printed.append(shown(visit(view="match", key=match["key"])))
+        arena.pages.append(shown(visit(view="match", key=match["key"])))

@@ -1,8 +1,13 @@
-"""Progress on stderr, with and without a terminal."""
+"""JSON that a terminal may be sent; progress on stderr, with and without a terminal."""
+
+import json
+from io import BytesIO, TextIOWrapper
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from arena.commands.printing import stages
+from arena.commands.printing import print_json, stages
 
 BASE = "making the base"
 
@@ -43,3 +48,15 @@ def test_on_a_terminal_a_stage_is_a_bar(
     lines = told(capsys, (BASE, 0, 300), (BASE, 300, 300))
     assert any(BASE in line for line in lines)
     assert not any("of 300" in line for line in lines)
+
+
+@given(st.text(st.characters(codec=None), max_size=40), st.sampled_from([None, 2]))
+def test_json_is_printable_whatever_a_model_said(words: str, indent: int | None) -> None:
+    """Half a surrogate pair included; read as JSON it is what was said."""
+    content, out = {words: [words]}, BytesIO()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sys.stdout", TextIOWrapper(out, encoding="utf-8", write_through=True))
+        print_json(content, indent)
+        printed = out.getvalue().decode()
+    assert printed.replace("\n", "").isprintable()
+    assert json.loads(printed) == json.loads(json.dumps(content))
