@@ -1,4 +1,4 @@
-"""A server echoes its key in errors and in answers, and speaks to terminals and browsers: the key is kept
+"""A server echoes its key in errors and answers, and speaks to terminals and browsers: the key is kept
 nowhere, and nothing is obeyed."""
 
 import json
