@@ -18,6 +18,11 @@ def receipt_words(receipt: Mapping[str, Any]) -> str:
     return "; ".join(part for part in parts if part)
 
 
+def settings_words(settings: Mapping[str, Any]) -> str:
+    """Return settings and their values as a list in words."""
+    return ", ".join(f"{name} {_shown(value)}" for name, value in settings.items()) or "no settings"
+
+
 def _model(rest: dict[str, Any]) -> str:
     model, served = rest.pop("model", None), rest.pop("served_model", None)
     if model is None and served is None:
@@ -31,7 +36,7 @@ def _settings(rest: dict[str, Any]) -> str:
     if not isinstance(sampling, Mapping):
         return ""
     del rest["sampling"]
-    return ", ".join(f"{name} {_shown(value)}" for name, value in sampling.items()) or "no settings"
+    return settings_words(sampling)
 
 
 def _schema(rest: dict[str, Any]) -> str:

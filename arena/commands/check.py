@@ -29,22 +29,27 @@ def check(
 ) -> None:
     """Check an agent: conformance, one live turn, and whether its key is set (never its value).
 
+    Of a language model also: what it is sent, its price, how it is reached, and with which limits.
     Exits with 0 when all is well, with 1 when a problem was found.
     """
     from arena.commands.named import named_agent
 
-    report = _report(agent, named_agent(agent, db), timeout)
+    registered = named_agent(agent, db)
+    report = _report(agent, registered, timeout)
     if as_json:
         print_json(report)
     else:
-        for line in _lines(report):
+        for line in _lines(report, registered):
             typer.echo(line)
     raise typer.Exit(0 if report["ok"] else 1)
 
 
 def _report(name: str, registered: "Registration", timeout: float) -> dict[str, Any]:
+    asked = _asked(registered)
     key = _key(registered)
     findings, live, deterministic = [], None, False
+    if asked is not None and asked["problem"] is not None:
+        findings.append({"check": "settings", "problem": asked["problem"]})
     if key is not None and not key["set"]:
         # Without its key a model cannot even be made.
         problem = f"set the environment variable {key['variable']} to your key"
@@ -53,7 +58,7 @@ def _report(name: str, registered: "Registration", timeout: float) -> dict[str, 
         with _gateway(registered) as gateway:
             player = _built(registered, gateway)
             deterministic = player.deterministic
-            findings = _conformance(player, timeout)
+            findings += _conformance(player, timeout)
             live = None if findings else _live_turn(player, registered, timeout)
     if live is not None and live["problem"] is not None:
         findings.append({"check": "live turn", "problem": live["problem"]})
@@ -65,8 +70,20 @@ def _report(name: str, registered: "Registration", timeout: float) -> dict[str, 
         "ok": not findings,
         "findings": findings,
         "key": key,
+        "model": asked,
         "live_turn": live,
     }
+
+
+def _asked(registered: "Registration") -> dict[str, Any] | None:
+    """Ask LiteLLM, whose import takes seconds, about a language model that others serve."""
+    if registered.spec.kind != "model":
+        return None
+    from arena.commands.model_lines import asked_of
+    from arena.commands.printing import progress_bar
+
+    with progress_bar("asking LiteLLM about the model", 1):
+        return asked_of(registered)
 
 
 @contextmanager
@@ -163,7 +180,8 @@ def _shown(outcome: "Outcome", terms: "tuple[Term, ...]") -> dict[str, Any]:
     }
     problem = None
     if turn.kind is None:
-        problem = f"{outcome.ending.value}: {outcome.detail}"
+        kind = "" if outcome.trouble is None else f" ({outcome.trouble.value.replace('_', ' ')})"
+        problem = f"{outcome.ending.value}{kind}: {outcome.detail}"
     return {
         "action": turn.kind.value if turn.kind is not None else None,
         "terms": offer or None,
@@ -173,15 +191,21 @@ def _shown(outcome: "Outcome", terms: "tuple[Term, ...]") -> dict[str, Any]:
             {"text": attempt.text, "fault": attempt.fault and attempt.fault.value}
             for attempt in turn.attempts
         ],
+        "receipt": outcome.receipts.get(turn.role),
+        "trouble": outcome.trouble,
         "problem": problem,
     }
 
 
-def _lines(report: dict[str, Any]) -> Iterator[str]:
+def _lines(report: dict[str, Any], registered: "Registration") -> Iterator[str]:
+    from arena.commands.model_lines import asked_lines
+
     drawn = "deterministic" if report["deterministic"] else "stochastic"
     yield f"{report['agent']}: {report['kind']}, version {report['version']}, {drawn}"
     if (key := report["key"]) is not None:
         yield f"key: {key['variable']} is {'set' if key['set'] else 'not set'}"
+    if report["model"] is not None:
+        yield from asked_lines(report["model"], registered.connection)
     if (live := report["live_turn"]) is not None:
         yield from _live_lines(live)
     for finding in report["findings"]:
@@ -191,11 +215,15 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _live_lines(live: dict[str, Any]) -> Iterator[str]:
+    from leaderboard.receipt_words import receipt_words
+
     yield f"live turn as {live['role']} on {live['scenario']} ({live['seconds']:.3g} s):"
     for attempt in live["attempts"]:
         if attempt["text"]:
             fault = f" ({attempt['fault']})" if attempt["fault"] else ""
             yield f"  raw{fault}: {plain(attempt['text'])}"
+    if (live["receipt"] or {}).get("schema_refused"):
+        yield f"  sent: {plain(receipt_words(live['receipt']))}"
     for channel in ("reasoning", "message"):
         if live[channel]:
             yield f"  {channel}: {plain(live[channel])}"

@@ -52,6 +52,7 @@ def test_a_setting_that_may_be_dropped_is_part_of_the_version() -> None:
     assert register(*GEMINI, "--allow-dropped", "min_p").exit_code == 0
     (agent,) = listed()
     assert agent["spec"]["may_drop"] == ["min_p"]
+    assert agent["what"] == "gemini/gemini-2.5-pro (max_tokens 4096, min_p 0.1 (not sent), seed 0)"
     assert register("--model", "gemini/gemini-2.5-pro", "--seed", "0").exit_code == 0
     assert listed()[0]["version"] != agent["version"]
 
@@ -72,6 +73,27 @@ def test_how_it_is_reached_is_kept_and_updates_the_same_agent() -> None:
         "stream": True,
         "tokens_per_minute": 90000,
     }
+    shown = CliRunner().invoke(app, ["agents", "m"]).stdout
+    assert "reached at http://127.0.0.1:1/v1, http://127.0.0.1:2/v1" in shown
+    assert "4 requests at once, 60 requests a minute, 90,000 tokens a minute" in shown
+    assert "its answers are streamed" in shown
+
+
+def test_one_agent_is_shown_with_all_that_is_known_of_it() -> None:
+    register("--model", "hosted_vllm/m", "--family", "gemma", "--api-key-env", "MY_KEY")
+    register("--model", "hosted_vllm/m", "--temperature", "0", "--price-in", "1", "--price-out", "2")
+    run = CliRunner().invoke
+    shown = run(app, ["agents", "m"]).stdout
+    assert shown.startswith("m@")
+    assert "temperature" in shown
+    assert "input_usd_per_million 1.0, output_usd_per_million 2.0" in shown
+    assert "MY_KEY" not in shown
+    both = run(app, ["agents", "m", "--all"]).stdout
+    assert both.count("m@") == 2
+    assert "api_key_env MY_KEY, family gemma" in both
+    assert len(json.loads(run(app, ["agents", "m", "--all", "--json"]).stdout)) == 2
+    assert "strategy linear" in run(app, ["agents", "linear"]).stdout
+    assert "no agent is called nobody" in run(app, ["agents", "nobody"]).stderr
 
 
 def test_a_file_of_agents_is_checked_whole(tmp_path: Path) -> None:
