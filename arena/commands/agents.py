@@ -59,10 +59,8 @@ def agent_json(agent: "Registration") -> dict[str, Any]:
 def what(spec: "AgentSpec") -> str:
     """Return what an agent is, in a few words."""
     settings = spec.sampling if spec.is_language_model else spec.parameters
-    shown = ", ".join(
-        f"{key} {value}{' (not sent)' if key in spec.may_drop else ''}"
-        for key, value in settings.items()
-    )
+    unsent = dict.fromkeys(spec.may_drop, " (not sent)")
+    shown = ", ".join(f"{key} {value}{unsent.get(key, '')}" for key, value in settings.items())
     thing = spec.model or spec.strategy or spec.target or spec.kind
     return f"{thing} ({shown})" if shown else thing
 
