@@ -42,7 +42,7 @@ class Spending:
     ) -> None:
         """Read what the design's runs have spent so far; nothing is written yet."""
         ceiling = None if budget_usd is None else nano_within(budget_usd)
-        self._store, self._design, self._cache = store, design_hash, cache
+        self._store, self._design, self.caches = store, design_hash, cache
         self.budget = Budget(ceiling, store.charged(design_hash))
         self._bill, self._began = secrets.token_hex(6), utc_now()
         self._count = 0
@@ -107,14 +107,14 @@ class Spending:
     def alone(self, key: str) -> AbstractAsyncContextManager[None]:
         """Return what lets one request with this key be answered at a time, where this run has a cache:
         whoever asks the same at the same time is given the same answer."""
-        if not self._cache:
+        if not self.caches:
             return nullcontext()
         return self._asking.setdefault(key, asyncio.Lock())
 
     def known(self, key: str, agent: str, match: str | None) -> Completion | None:
         """Return a cached answer, marked, at no cost, with its tokens and latency of when it was given;
         None where there is none."""
-        if not self._cache:
+        if not self.caches:
             return None
         blob = self._answers.get(key) or self._leaving.get(key) or self._store.answer(key)
         if blob is None:
@@ -130,7 +130,7 @@ class Spending:
 
     def keep(self, key: str, completion: Completion) -> None:
         """Cache a completion, where this run has a cache."""
-        if self._cache:
+        if self.caches:
             self._answers[key] = _written(completion)
 
     def flush(self) -> None:

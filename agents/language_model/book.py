@@ -43,6 +43,10 @@ class Asked:
 class Book(Protocol):
     """A record of calls."""
 
+    caches: bool
+    """Whether answers are kept. Where not, none is asked for, and no request's key is worked out, which
+    takes time."""
+
     async def reserve(self, asked: Asked) -> int:
         """Enter a call before it is made, and return its number for :meth:`settle`.
 
@@ -74,6 +78,8 @@ class Book(Protocol):
 
 class NoBook:
     """Nothing is limited, entered or cached."""
+
+    caches = False
 
     async def reserve(self, asked: Asked) -> int:
         """Let every call pass."""

@@ -121,6 +121,8 @@ class Gateway:
 
     async def _answer(self, request: Request, connection: Connection) -> Completion:
         occasion = OCCASION.get() or Occasion(match="", replicate=0)
+        if not self._book.caches:
+            return await self._tried(Tries(request, connection, occasion))
         key = request.key(occasion.replicate)
         async with self._book.alone(key):
             known = self._book.known(key, request.spec.version, occasion.match or None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from agents.agent import StillAnsweringError, Usage
 from agents.language_model.faults import malformed, own_fault, provider_error, refuses_schema, silence
-from agents.language_model.library import api_key, library
+from agents.language_model.library import api_key, library, unlogged
 from agents.language_model.prices import cost_of
 from agents.language_model.request import Completion, Request
 from agents.spec import Connection
@@ -102,7 +102,8 @@ def _arguments(
 
 async def _response(arguments: dict[str, Any], streamed: bool, stream: Stream) -> Any:
     """Return LiteLLM's response; a stream's parts are gathered in `stream` on the way."""
-    response = await library().acompletion(**arguments)
+    with unlogged():
+        response = await library().acompletion(**arguments)
     if not streamed:
         return response
     async for chunk in response:

@@ -1,6 +1,7 @@
 """Whose doing it is when a call goes wrong, what is sent, and what is kept, over real HTTP."""
 
 import asyncio
+import contextlib
 import logging
 import socket
 import time
@@ -228,3 +229,38 @@ def test_litellm_is_quiet(api: Api, capfd: pytest.CaptureFixture[str]) -> None:
         ask(api)
     ask(api)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("answer", [chat("hello"), error(401, "no")])
+def test_litellm_does_not_log_our_calls(
+    api: Api, monkeypatch: pytest.MonkeyPatch, answer: Answer
+) -> None:
+    """It logs its users' calls after they returned, to whoever listens; and ours to nobody."""
+    from litellm.integrations.custom_logger import CustomLogger
+
+    class Listener(CustomLogger):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.heard: list[str] = []
+
+        async def async_log_success_event(self, **details: Any) -> None:
+            self.heard.append("success")
+
+        async def async_log_failure_event(self, **details: Any) -> None:
+            self.heard.append("failure")
+
+    async def asked(plainly: bool) -> list[str]:
+        listener = Listener()
+        for callbacks in ("_async_success_callback", "_async_failure_callback"):
+            monkeypatch.setattr(library(), callbacks, [listener])
+        messages = [{"role": "user", "content": "u"}]
+        with contextlib.suppress(Exception):
+            if plainly:
+                await library().acompletion(MODEL, messages, api_base=api.address, api_key="k")
+            else:
+                await Gateway().complete(model_spec(MODEL), Connection(api_base=api.address), messages)
+        await asyncio.sleep(0.3)
+        return listener.heard
+
+    api.answers = [answer, answer]
+    assert asyncio.run(asked(plainly=True))
+    assert asyncio.run(asked(plainly=False)) == []
