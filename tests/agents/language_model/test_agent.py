@@ -173,3 +173,12 @@ def test_a_prompt_of_another_release_is_not_played() -> None:
 
 def test_models_are_never_taken_for_deterministic() -> None:
     assert not LanguageModelAgent(model_spec(MODEL, {"temperature": 0, "seed": 0})).deterministic
+
+
+def test_a_receipt_leaves_out_what_was_not_sent(api: Api) -> None:
+    settings = {"temperature": 0, "verbosity": "low"}
+    outcome = match(api, answer(terms=OFFER), sampling=settings, may_drop=("verbosity",))
+    sampling = outcome.receipts[Role.SELLER]["sampling"]
+    assert sampling == {"temperature": 0, "max_tokens": 4096}
+    sent = api.requests[0]
+    assert {name: sent[name] for name in sent.keys() - {"model", "messages"}} == sampling
