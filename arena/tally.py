@@ -104,7 +104,7 @@ class Tally:
             "voids": dict(self.voids),
             "tokens_in": self.tokens_in,
             "tokens_out": self.tokens_out,
-            "cost_usd": None if self.unpriced else self.cost_usd,
+            "cost_usd": None if self.unpriced else round(self.cost_usd, 9),
             "schema_refused": self.schema_refused,
             "set_aside": aside and {"trouble": aside.trouble, "detail": aside.detail},
         }

@@ -9,15 +9,15 @@ import asyncio
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from itertools import groupby
 
 from agents.agent import Trouble
 from agents.build import UnplayableError
 from agents.language_model.gateway import Gateway
 from agents.language_model.serving import Servers
+from arena.batches import Batches
 from arena.conversations import converse, waits
 from arena.deviations import Frozen, freeze
 from arena.errors import UserError
@@ -37,13 +37,11 @@ from arena.store import Store
 from arena.summary import Cause, Summary
 from arena.tally import Aside, count, tallies
 from arena.workers import (
-    Batch,
     Setup,
     Share,
     Stop,
     Table,
     WorkerDied,
-    play_in_processes,
 )
 from scenarios.draw import DrawError, draw
 from scenarios.scenario import Role, Split
@@ -124,14 +122,12 @@ class Tournament:
         self._replays: set[Place] = set()
         self._queue = self._with_replays(self._lined_up())
         quick = [place for place in todo if place not in self._waits]
-        self._batches: deque[Batch] = deque(
-            tuple(places) for _, places in groupby(quick, key=lambda place: place.scenario)
-        )
         self.quick, self.waiting, self.replays = len(quick), len(self._waits), len(self._replays)
         self._journal: Journal | None = None
         self._stop = Stop()
         self._failures: Counter[str] = Counter()
         self._table = Table(self._setup(), Gateway(self.spending, self._servers))
+        self._batches = Batches(quick, self._setup(), self._table, self._stop)
 
     @property
     def workers(self) -> int:
@@ -202,7 +198,7 @@ class Tournament:
         self._stop.set()
 
     def _play(self, ledger: Ledger, pulse: Callable[[], None]) -> None:
-        for shares in self._shares():
+        for shares in self._batches.play(self.workers):
             for share in shares:
                 self._take(share, ledger)
             pulse()
@@ -228,48 +224,6 @@ class Tournament:
             self._journal.write("given_up", detail=why)
         self.summary.end_early(Cause.GIVEN_UP, why)
         self._stop.set()
-
-    def _shares(self) -> Iterator[list[Share]]:
-        """Play the batches; a void place that may be tried again comes back at their end.
-
-        Plug-ins are always played in worker processes, where one that hangs or crashes holds nothing up.
-        """
-        kinds = {agent.spec.kind for agent in self._lineup.agents.values()}
-        if self.workers > 1 or "plugin" in kinds:
-            while self._batches and not self._stop.is_set():
-                try:
-                    yield from play_in_processes(self._setup(), self._batches, self.workers, self._stop)
-                except WorkerDied as died:
-                    yield from self._one_by_one(died)
-            return
-        while self._batches and not self._stop.is_set():
-            share = self._table.play_batch(self._batches.popleft(), self._stop)
-            if share.left:
-                self._batches.appendleft(share.left)
-            yield [share]
-
-    def _one_by_one(self, died: WorkerDied) -> Iterator[list[Share]]:
-        """Find out which plug-in took a worker down: each match that was under way gets a process of its
-        own, and one that ends its process again is the plug-in's forfeit. Raises `died` where no
-        single plug-in can be to blame."""
-        if not any(self._only_plugin(batch[0]) for batch in died.suspects):
-            raise died
-        for first, *rest in died.suspects:
-            role = self._only_plugin(first)
-            self._batches.append((first, *rest) if role is None else tuple(rest))
-            if role is None:
-                continue
-            try:
-                yield from play_in_processes(self._setup(), deque([(first,)]), 1, self._stop)
-            except WorkerDied:
-                yield [self._table.forfeited(first, role, "the plug-in's code ended its process")]
-        self._batches = deque(batch for batch in self._batches if batch)
-
-    def _only_plugin(self, place: Place) -> Role | None:
-        """Return the side that a plug-in plays, where exactly one does."""
-        sides = {Role.SELLER: place.seller_version, Role.BUYER: place.buyer_version}
-        found = [r for r, v in sides.items() if self._lineup.agents[v].spec.kind == "plugin"]
-        return found[0] if len(found) == 1 else None
 
     def _setup(self) -> Setup:
         agents = {v: (agent.spec, agent.connection) for v, agent in self._lineup.agents.items()}
@@ -345,7 +299,7 @@ class Tournament:
         elif place in self._waits or place in self._replays:
             self._queue.append(place)
         else:
-            self._batches.append((place,))
+            self._batches.again(place)
         at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
         self._count_failure(at_fault, row)
 

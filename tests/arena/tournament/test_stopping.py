@@ -222,6 +222,6 @@ def test_a_signal_to_the_group_while_the_workers_start(
     os.killpg(process.pid, number)
     said, progress = process.communicate(timeout=30)
     assert process.returncode == 1
-    assert "Attention: stopped before the end; " in said
+    assert "Attention: stopped before the end\n" in said
     assert "killed" not in said
     assert "Traceback" not in progress
