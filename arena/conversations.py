@@ -49,16 +49,11 @@ async def converse(
     match says so, and is to set `stop`. `pulse` is called ten times a second. What is under way at a
     stop is given up.
     """
-    under_way = 0
 
     async def seat() -> None:
-        nonlocal under_way
-        while (queue or under_way) and not stop.is_set():
-            if not queue:
-                await asyncio.sleep(0.02)  # a match under way may be lined up again
-                continue
+        # A match that is lined up again finds at least the seat that it was played at.
+        while queue and not stop.is_set():
             place = queue.popleft()
-            under_way += 1
             try:
                 async with hold(place):
                     share = await table.play_async(place)
@@ -66,8 +61,6 @@ async def converse(
             except GivenUpError as error:
                 give_up(str(error))
                 return
-            finally:
-                under_way -= 1
 
     seats = [asyncio.create_task(seat()) for _ in range(min(concurrency, len(queue)))]
     pending = set(seats)
