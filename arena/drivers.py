@@ -217,7 +217,8 @@ async def run_async(
             agent = agents[role]
             limit = turn_limit(agent, turn_timeout, model_timeout)
             try:
-                reply = await asyncio.wait_for(ask(agent, minds, view, rngs[role]), limit)
+                async with asyncio.timeout(limit):
+                    reply = await ask(agent, minds, view, rngs[role])
             except TimeoutError:
                 reply = failure(agent, Overrun(f"no answer within {limit:g} s"))
             role, view = game.send(reply)
