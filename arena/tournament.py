@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from agents.agent import Trouble
 from agents.build import UnplayableError
 from agents.language_model.gateway import Gateway
+from agents.language_model.library import loaded
 from agents.language_model.serving import Servers
 from arena.batches import Batches
 from arena.conversations import converse, waits
@@ -143,14 +144,17 @@ class Tournament:
         """Matches with a language model that are under way at once."""
         if self.settings.concurrency is not None:
             return self.settings.concurrency
-        kinds = {self._lineup.agents[version].spec.kind for version in self._waiting_agents}
-        return BATCHED_AT_ONCE if kinds == {"local"} else ASKED_AT_ONCE
+        return BATCHED_AT_ONCE if self._waiting_kinds == {"local"} else ASKED_AT_ONCE
 
     @property
     def remote(self) -> set[str]:
         """Versions of the agents that a provider serves, so that they may change over time."""
         models = {v for v, agent in self._lineup.agents.items() if agent.spec.kind == "model"}
         return models - self._servings.keys()
+
+    @property
+    def _waiting_kinds(self) -> set[str]:
+        return {self._lineup.agents[version].spec.kind for version in self._waiting_agents}
 
     def matches_of(self) -> Counter[str]:
         """Count the matches that wait to be played, replays too, by agent version, a side at a time."""
@@ -207,7 +211,8 @@ class Tournament:
         take, hold = lambda share: self._take(share, ledger), self._hold
         matches = (self._table, self._queue, self.concurrency)
         try:
-            asyncio.run(converse(*matches, self._stop, take, self._give_up, pulse, hold))
+            with loaded() if "model" in self._waiting_kinds else nullcontext():
+                asyncio.run(converse(*matches, self._stop, take, self._give_up, pulse, hold))
         finally:
             if self._servers is not None:
                 self._servers.close()
