@@ -95,9 +95,7 @@ def _mapped(model: str, **tokens: Any) -> float | None:
 
 
 def _own_price(connection: Connection, taken: int, given: int) -> float | None:
-    """Return the price as registered; what a server of the arena's own answers, nobody bills."""
-    if connection.server is not None and connection.api_base is None:
-        return 0.0
+    """Return the price as registered; None where it is not."""
     if connection.input_usd_per_million is None or connection.output_usd_per_million is None:
         return None
     return (taken * connection.input_usd_per_million + given * connection.output_usd_per_million) / 1e6

@@ -1,6 +1,7 @@
 """What calls cost: as LiteLLM has it, and never more than what was reserved for them."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from agents.language_model import model_spec
 from agents.language_model.library import library
 from agents.language_model.prices import ROUNDED, cost_of, most_usd, price_of
 from agents.spec import Connection
+from arena.entry import entry_from
 
 MAPPED = ("openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro")
 COUNTS = st.integers(min_value=1, max_value=400_000)
@@ -35,6 +37,23 @@ def test_the_most_at_registered_prices_is_exact(taken: int, given: int) -> None:
     connection = Connection(input_usd_per_million=2.0, output_usd_per_million=8.0)
     most = most_usd(model_spec("openai/unheard-of"), connection, taken, given)
     assert most == pytest.approx((2 * taken + 8 * given) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("prices", "costs"),
+    [({}, 0.0), ({"price_in": 2.0, "price_out": 8.0}, 0.01), ({"price_out": 8.0}, 0.008)],
+)
+def test_what_the_arena_serves_costs_what_it_is_registered_at(
+    tmp_path: Path, prices: dict[str, float], costs: float
+) -> None:
+    """Nothing, where nothing is said."""
+    (tmp_path / "ours.gguf").write_bytes(b"GGUF")
+    fields = {"name": "ours", "weights": str(tmp_path / "ours.gguf"), "max_tokens": 500, **prices}
+    ours = entry_from(fields).registration()
+    assert ours.connection.server == "llama.cpp"
+    assert price_of(ours.spec, ours.connection, 1000, 1000) == pytest.approx(costs)
+    assert cost_of(None, ours.spec, ours.connection, 1000, 1000) == pytest.approx(costs)
+    assert most_usd(ours.spec, ours.connection, 1000, 1000) == pytest.approx(costs)
 
 
 @pytest.mark.parametrize("stream", [False, True])
