@@ -261,6 +261,8 @@ class Tournament:
             return queue
         scored, voids = self._store.replay_places(self._design)
         self._tries |= voids
+        if self.settings.retry_voids:
+            self._allowed |= {place: tried + MORE_TRIES for place, tried in voids.items()}
         asked = replays(self._design, self.remote, self.settings.drift)
         again = {
             block: [place for place in places if place not in scored and self._may_try(place)]
@@ -299,14 +301,17 @@ class Tournament:
             self.summary.end_early(Cause.BUG, words)
             self._stop.set()
             return
+        at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
+        self._count_failure(at_fault, row)
+        sides = (self.summary.tallies.get(v) for v in (row.seller_version, row.buyer_version))
         if not self._may_try(place):
             self.summary.void += place not in self._replays
+        elif any(tally is not None and tally.set_aside for tally in sides):
+            self.summary.dropped += place not in self._replays
         elif place in self._waits or place in self._replays:
             self._queue.append(place)
         else:
             self._batches.again(place)
-        at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
-        self._count_failure(at_fault, row)
 
     def _count_failure(self, version: str, row: Played) -> None:
         """Take the agent's matches out of this run's queue: at once where trying again is useless, else

@@ -200,7 +200,12 @@ def test_void_replays_harm_nothing(store: Store, api, monkeypatch: pytest.Monkey
     assert not store.results(design).void_S_B_D.any()
     assert store.void_counts(design) == []
     assert found(store) is None
-    assert set(store.replay_places(design)[1].values()) == {tournament_module.TRIES}
+    tried = store.replay_places(design)[1]
+    assert set(tried.values()) == {tournament_module.TRIES}
+    api.answers.down = False
+    again = Tournament(store, lineup, Settings(concurrency=1, drift=SHARE, retry_voids=True))
+    assert again.replays == len(tried) > 0
+    assert again.run().replayed == len(tried)
 
 
 def test_nothing_is_replayed_where_nobody_is_served(store: Store, api) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from agents.agent import Trouble
 from agents.scripted import strategies
 from arena.cli import app
 from arena.commands.closing_lines import closing_lines, notices
+from arena.entry import entry_from
 from arena.lineup import request_from, resolve
 from arena.protocol import Ending
+from arena.registry import Registry
 from arena.store import Filter, Store
 from arena.summary import Cause, Summary
 from arena.tally import Aside, Tally
@@ -23,7 +26,7 @@ from arena.tournament import PAUSE_AFTER, Settings, Tournament
 from arena.transcript import decode
 from scenarios.scenario import Role
 from tests.agents.language_model.conftest import _warm, faulty
-from tests.agents.language_model.faulty_api import always, seeded
+from tests.agents.language_model.faulty_api import always, faulty_api, seeded
 from tests.arena.running import rows
 
 __all__ = ["_warm", "faulty"]
@@ -85,6 +88,29 @@ def test_an_outage_sets_its_agent_aside(faulty) -> None:
     assert (code, kinds) == (1, ["set_aside", "void_attempts", "left"])
     assert told["void_by_reason"] == {"server": told["agents"][0]["voids"]["server"]}
     assert told["void_by_reason"]["server"] >= PAUSE_AFTER
+
+
+def test_who_is_set_aside_is_not_asked_again_for_the_other_side_s_sake(faulty, tmp_path: Path) -> None:
+    """The buyer's provider fails once in each match that it opens, but only after the seller is set
+    aside; these matches wait with the others."""
+    registered(faulty.address)
+    faulty.plan = always("wrong_key")
+    with faulty_api() as other, Store.open(str(tmp_path / "arena.db")) as store:
+        entry = {"name": "late", "model": "hosted_vllm/late", "api_base": other.address}
+        Registry(store).register([entry_from(entry)])
+        asked = {"sellers": ["m"], "buyers": ["late"], "domains": ["coffee_import"], "scenarios": 4}
+        run = Tournament(store, resolve(request_from(asked), store), Settings())
+        gone = threading.Event()
+
+        def late(body: dict[str, Any], before: int) -> str | None:
+            gone.wait(30)
+            return "rejected" if before == 0 else None
+
+        other.plan = late
+        summary = run.run(lambda summary: gone.set() if summary.paused else None)
+    assert len(faulty.requests) == len(other.requests) == 2  # each opens two of the four
+    assert summary.void_by_reason == {"authentication": 2, "rejected": 2}
+    assert (summary.dropped, summary.waiting, summary.void) == (4, 4, 0)
 
 
 def test_a_rejected_request_is_void_every_time(faulty) -> None:
