@@ -52,11 +52,11 @@ class Ledger:
             self.flush()
 
     def flush(self) -> None:
-        """Commit everything."""
+        """Commit everything; first what is beside, so that no match is kept without its calls."""
+        self._beside()
         self._store.add_scenarios(self._scenarios.values())
         self._known |= self._scenarios.keys()
         self._scenarios.clear()
         self._store.add_matches(self._rows)
         self._rows.clear()
-        self._beside()
         self._due = time.monotonic() + COMMIT_S
