@@ -4,6 +4,7 @@ Amounts are whole billionths of a US dollar.
 """
 
 import asyncio
+from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from agents.agent import GivenUpError
@@ -11,6 +12,27 @@ from arena.money import dollars, usd
 
 GRACE_S = 0.05
 """What a call has left is given to others so much later: longer than a match takes to ask again."""
+
+
+@dataclass
+class Account:
+    """What one agent's calls came to in one run, failed tries included."""
+
+    known: int = 0
+    """What they cost, as far as that is known."""
+    unknown: int = 0
+    """What those whose cost will not be known can have cost."""
+    unpriced: int = 0
+    """Calls that may have cost something, at a price that is not known."""
+
+    def charge(self, most: int | None, cost: int | None) -> None:
+        """Charge a call what it cost; where that is None, what it can have cost `most`."""
+        if cost is not None:
+            self.known += cost
+        elif most is not None:
+            self.unknown += most
+        else:
+            self.unpriced += 1
 
 
 class Budget:

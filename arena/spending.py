@@ -9,6 +9,7 @@ import asyncio
 import json
 import secrets
 import zlib
+from collections import defaultdict
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -16,7 +17,7 @@ from weakref import WeakValueDictionary
 from agents.agent import GivenUpError, Trouble, Usage
 from agents.language_model.book import Asked, Came
 from agents.language_model.request import Completion
-from arena.budget import Budget
+from arena.budget import Account, Budget
 from arena.money import nano, nano_within
 from arena.record import utc_now
 from arena.store import Bill, Call, Store, StoreError
@@ -44,6 +45,8 @@ class Spending:
         ceiling = None if budget_usd is None else nano_within(budget_usd)
         self._store, self._design, self.caches = store, design_hash, cache
         self.budget = Budget(ceiling, store.charged(design_hash))
+        self.accounts: defaultdict[str, Account] = defaultdict(Account)
+        """What this run's calls came to, by the agent's version; they grow as calls are settled."""
         self._bill, self._began = secrets.token_hex(6), utc_now()
         self._count = 0
         self._ranks: dict[str | None, int] = {}
@@ -95,6 +98,7 @@ class Spending:
         cost = None if usage.cost_usd is None else nano(usage.cost_usd)
         cost = 0 if came is Came.NOTHING else cost
         self.budget.release(entry.most_nano or 0, cost)
+        self.accounts[entry.agent_version].charge(entry.most_nano, cost)
         self._settled[call] = entry._replace(
             came=came,
             trouble=trouble,
@@ -207,6 +211,5 @@ def _written(completion: Completion) -> bytes:
 
 
 def _read(blob: bytes) -> Completion:
-    text, reasoning, fault, usage, model = json.loads(zlib.decompress(blob))
-    found = Usage(*usage)._replace(cost_usd=0.0, cached=True)
-    return Completion(text, reasoning, fault, found, model)
+    kept = Completion(*json.loads(zlib.decompress(blob)))
+    return kept._replace(usage=Usage(*kept.usage)._replace(cost_usd=0.0, cached=True))

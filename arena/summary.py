@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from arena.budget import Budget
 from arena.money import usd
 from arena.tally import Aside, Tally
 
@@ -40,8 +39,6 @@ class Summary:
     seconds: float = 0.0
     tallies: dict[str, Tally] = field(default_factory=dict)
     """Of every agent that is not scripted, by version; of this run."""
-    calls: Budget = field(default_factory=Budget)
-    """What this run's calls to providers came to."""
     interrupted: bool = False
     cause: Cause | None = None
     trouble: str | None = None
@@ -95,13 +92,17 @@ class Summary:
     @property
     def known_usd(self) -> float:
         """Return what this run cost, failed tries included, as far as it is known."""
-        beside = sum(tally.cost_usd for tally in self.tallies.values() if not tally.booked)
-        return usd(self.calls.known) + beside
+        return usd(sum(tally.account.known for tally in self.tallies.values()))
+
+    @property
+    def unknown_usd(self) -> float:
+        """Return what calls whose cost will not be known can have cost, beside `known_usd`."""
+        return usd(sum(tally.account.unknown for tally in self.tallies.values()))
 
     @property
     def priced(self) -> bool:
         """Whether `known_usd` is all that it cost."""
-        return not self.calls.unknown and not any(tally.unpriced for tally in self.tallies.values())
+        return all(tally.cost_usd is not None for tally in self.tallies.values())
 
     def end_early(self, cause: Cause, why: str) -> None:
         """Note what ends the run, unless something else did before; a bug goes before all else."""
@@ -120,6 +121,6 @@ class Summary:
             "void_by_reason": dict(self.void_by_reason),
             "cost_usd": self.known_usd if self.priced else None,
             "known_cost_usd": self.known_usd,
-            "unknown_at_most_usd": usd(self.calls.unknown),
+            "unknown_at_most_usd": self.unknown_usd,
             "agents": [tally.to_json() for tally in self.tallies.values()],
         }

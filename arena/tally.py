@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from agents.agent import Trouble
+from arena.budget import Account
 from arena.design import Design
+from arena.money import usd
 from arena.protocol import Ending
 from arena.record import Played, of_side
 from arena.registry import costs_money
@@ -39,8 +41,6 @@ class Tally:
     version: str
     free: bool
     """Whether it costs nothing, or nothing that anybody is billed for."""
-    booked: bool
-    """Whether its calls are in the book of the run, failed tries included."""
     planned: int
     already: int
     """Scored before this run."""
@@ -57,10 +57,8 @@ class Tally:
     tokens_in: int = 0
     tokens_out: int = 0
     """As far as they are known."""
-    cost_usd: float = 0.0
-    """What the answers in its matches cost, as far as that is known."""
-    unpriced: int = 0
-    """Matches that cost nobody knows what."""
+    account: Account = field(default_factory=Account)
+    """What its calls came to; of a model the run's own, so that it grows while a match is played."""
     schema_refused: str | None = None
     """What its provider was sent in place of the schema that it refused: json_object, or text."""
     set_aside: Aside | None = None
@@ -75,14 +73,22 @@ class Tally:
         self.faults += spent.faults
         self.tokens_in += spent.tokens_in or 0
         self.tokens_out += spent.tokens_out or 0
-        self.cost_usd += spent.cost_usd or 0.0
-        self.unpriced += not self.free and spent.asked and spent.cost_usd is None
         self.schema_refused = _refused(row, role) or self.schema_refused
         if row.at_fault == role and row.ending == Ending.PROVIDER_ERROR:
             self.last_trouble = row.trouble or Trouble.SERVER.value
             self.voids[self.last_trouble] += 1
         elif row.at_fault == role and planned and Ending(row.ending).forfeit:
             self.forfeits[row.ending] += 1
+
+    @property
+    def unpriced(self) -> bool:
+        """Return whether it made calls that cost something nobody knows."""
+        return not self.free and self.account.unpriced > 0
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Return what its calls cost; None where that is not known of all of them."""
+        return None if self.unpriced or self.account.unknown else usd(self.account.known)
 
     @property
     def fault_rate(self) -> float | None:
@@ -104,24 +110,28 @@ class Tally:
             "voids": dict(self.voids),
             "tokens_in": self.tokens_in,
             "tokens_out": self.tokens_out,
-            "cost_usd": None if self.unpriced else round(self.cost_usd, 9),
+            "cost_usd": self.cost_usd,
             "schema_refused": self.schema_refused,
             "set_aside": aside and {"trouble": aside.trouble, "detail": aside.detail},
         }
 
 
 def tallies(
-    design: Design, agents: Mapping[str, Registration], scored: Iterable[Place]
+    design: Design,
+    agents: Mapping[str, Registration],
+    scored: Iterable[Place],
+    accounts: Mapping[str, Account],
 ) -> dict[str, Tally]:
-    """Return an empty tally for every agent that needs one, by version. `scored`: before this run."""
+    """Return an empty tally for every agent that needs one, by version. `scored`: before this run;
+    `accounts`: of the run, by version."""
     found = {
         version: Tally(
             name=agent.name,
             version=version,
             free=not costs_money(agent),
-            booked=agent.spec.kind == "model",
             planned=_planned(design, version),
             already=0,
+            account=accounts[version],
         )
         for version, agent in agents.items()
         if agent.spec.kind != "scripted"

@@ -112,8 +112,7 @@ class Tournament:
             already=len(scored),
             void=len(unplayed) - len(todo),
             withdrawn=len(withdrawn),
-            tallies=tallies(self._design, lineup.agents, scored),
-            calls=self.spending.budget,
+            tallies=tallies(self._design, lineup.agents, scored, self.spending.accounts),
         )
         self._servings = servings(lineup.agents)
         at_once = self.settings.servers

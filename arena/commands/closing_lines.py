@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from arena.lineup import Lineup
-from arena.money import usd
 from arena.printable import plain
 from arena.summary import Cause, Summary
 from arena.tally import Tally
@@ -123,12 +122,12 @@ def _matches(count: int) -> str:
 
 def _cost(summary: Summary) -> str:
     """Say what was spent, where anything may have been."""
-    known, unknown = summary.known_usd, summary.calls.unknown
+    known, unknown = summary.known_usd, summary.unknown_usd
     unpriced = [plain(tally.name) for tally in summary.tallies.values() if tally.unpriced]
     billed = summary.played and not all(tally.free for tally in summary.tallies.values())
     parts = [dollars(known)] if known or (billed and not unpriced) else []
     if unknown:
-        parts.append(f"up to {dollars(usd(unknown))} for calls of unknown outcome")
+        parts.append(f"up to {dollars(unknown)} for calls of unknown outcome")
     if unpriced:
         parts.append(f"what {', '.join(unpriced)} cost, which is not known")
     return f"; cost {' and '.join(parts)}" if parts else ""

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from arena.commands.closing_lines import duration, in_words
 from arena.commands.pace import Pace, Paces
+from arena.money import dollars, usd
 from arena.printable import plain
 from arena.summary import Summary
 from arena.tally import Tally
-from leaderboard.wording import dollars
 
 AROUND = 4
 """Lines of the screen that are not rows of agents."""
@@ -79,10 +79,11 @@ def _cells(tally: Tally, pace: Pace) -> dict[str, str]:
 
 
 def spent(tally: Tally) -> str:
-    """Return what an agent's matches cost, as far as it is known."""
-    if tally.unpriced:
-        return f"{dollars(tally.cost_usd)}+?" if tally.cost_usd else "unknown"
-    return "-" if tally.free and not tally.cost_usd else dollars(tally.cost_usd)
+    """Return what an agent's calls cost, as far as it is known."""
+    known = usd(tally.account.known)
+    if tally.cost_usd is None:
+        return f"{dollars(known)}+?" if known else "unknown"
+    return "-" if tally.free and not known else dollars(known)
 
 
 def _bar(summary: Summary, paces: Paces) -> RenderableType:

@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from agents.agent import Trouble
+from arena.budget import Account
 from arena.commands import progress
 from arena.commands.live_table import live_table
 from arena.commands.pace import WINDOW_S, Pace, Paces
+from arena.money import nano
 from arena.summary import Summary
 from arena.tally import Aside, Tally
 
 
 def tally(name: str = "m", **changes: object) -> Tally:
-    made = {"version": name, "free": False, "booked": True, "planned": 100, "already": 0}
+    made = {"version": name, "free": False, "planned": 100, "already": 0}
     return Tally(name, **(made | changes))
 
 
@@ -118,7 +120,7 @@ def test_at_80_columns_every_number_is_whole(rows, height: int) -> None:
         one = tally(name, version=str(number), planned=2 * played + before, already=before)
         one.played, one.faults, one.tokens_in, one.last_trouble = played, faults, tokens, kind
         one.voids.update({kind: voids})
-        one.cost_usd, one.unpriced = cost or 0.0, cost is None
+        one.account = Account(unpriced=1) if cost is None else Account(nano(cost))
         made.append(one)
     run = summary(*made)
     lines = drawn(run, paces(run), height=height)
@@ -149,14 +151,15 @@ def test_where_there_is_little_room_what_needs_attention_is_shown() -> None:
 
 
 def test_what_is_not_known_is_said_to_be_unknown() -> None:
-    unknown, partly, none = tally("a"), tally("b"), tally("c", free=True)
-    unknown.unpriced = partly.unpriced = 1
-    partly.cost_usd = 1.5
-    run = summary(unknown, partly, none)
-    *_, one, two, three, _ = drawn(run, paces(run))
-    assert one.split()[-1] == "unknown"
-    assert two.split()[-1] == "$1.50+?"
-    assert three.split()[-1] == "-"
+    unpriced, known = Account(unpriced=1), nano(1.5)
+    run = summary(
+        tally("a", account=unpriced),
+        tally("b", account=Account(known, unpriced=1)),
+        tally("c", account=Account(known, unknown=1)),
+        tally("d", account=unpriced, free=True),
+    )
+    spent = [row.split()[-1] for row in drawn(run, paces(run))[1:-1]]
+    assert spent == ["unknown", "$1.50+?", "$1.50+?", "-"]
 
 
 def test_matches_of_before_stand_apart() -> None:

@@ -130,6 +130,21 @@ def test_the_ledger_equals_the_provider_s_count(tmp_path: Path, api: FaultyApi, 
     assert sum(match.cost_usd or 0.0 for match in matches) == pytest.approx(total / NANO)
 
 
+def test_what_an_agent_spent_counts_every_call(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
+    """Also those of matches that were given up, and tries that failed."""
+    api.plan = seeded(0, 0.2, PASSING)
+    summary = run(tmp_path / "x.db", api.address, budget=0.4)
+    with Store.open(str(tmp_path / "x.db")) as store:
+        (cost,) = store.costs()
+        scored = sum(match.cost_usd or 0.0 for match in store.matches(Filter()))
+    (own,) = summary.tallies.values()
+    assert (own.account.known, own.account.unknown) == (cost.known_nano, cost.most_nano)
+    assert cost.most_nano > 0
+    assert cost.known_nano / NANO == pytest.approx(summary.known_usd)
+    assert summary.known_usd > scored + 1e-6
+    assert summary.to_json()["cost_usd"] is own.to_json()["cost_usd"] is None
+
+
 def asked(api: FaultyApi) -> Counter[str]:
     return Counter(json.dumps(body, sort_keys=True) for body in api.requests)
 
