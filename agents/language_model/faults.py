@@ -1,8 +1,8 @@
 """Whose doing it is when a call goes wrong, read off LiteLLM's exceptions.
 
 What the model itself did is a fault of its own (:func:`own_fault`); all else is the provider's trouble,
-with what to do about it and no secret in its words (:func:`provider_error`). `docs/agents.md` has the
-table.
+with what to do about it and no secret in its words (:func:`provider_error`). `docs/agents/faults.md` has
+the table.
 
 LiteLLM's classes do not suffice: it calls a broken connection and a body that is no completion a
 server's 500, and knows the wordings of some providers only. What it was told by HTTP stands in the chain
@@ -20,6 +20,7 @@ from agents.agent import ProviderError, Trouble
 from agents.language_model.library import api_key, library
 from agents.language_model.prompt import NO_ANSWER
 from agents.language_model.redaction import clean
+from agents.language_model.request import Completion, Request
 from agents.spec import AgentSpec, Connection
 
 _SCHEMA = re.compile(
@@ -54,21 +55,37 @@ _BY_STATUS = {
 
 
 def own_fault(error: Exception, messages: Sequence[Mapping[str, str]]) -> str | None:
-    """Return the fault that an exception stands for where it is the agent's own doing; else None."""
-    if _overruns(error):
-        return "context_overrun" if own_words(messages) else None
-    filtered = isinstance(error, library().ContentPolicyViolationError)
-    if filtered or (_status(error) in (400, 403) and _FILTER.search(str(error))):
-        return "refusal"
-    return None
+    """Return the fault that an exception stands for where it is the agent's own doing; else None.
+
+    A request that does not fit, or that a filter flagged, is so where :func:`own_words` says it: what
+    the other side said is not to make a model forfeit.
+    """
+    fault = "context_overrun" if _overruns(error) else "refusal" if _filtered(error) else None
+    return fault if own_words(messages) else None
+
+
+def within_context(completion: Completion, request: Request, address: str | None) -> Completion:
+    """Return an answer; one that ended before it had the tokens that it may have found the context full,
+    which is its fault where :func:`own_words` says so. Raises ProviderError where it is not."""
+    given, may_have = completion.usage.output_tokens, request.most_given
+    if completion.fault != "cut_off" or given is None or given >= may_have:
+        return completion
+    if own_words(request.messages):
+        return completion._replace(fault="context_overrun")
+    raise ProviderError(
+        f"{request.spec.model}: {address or 'the provider'} ended the answer after {given:,} of "
+        f"{may_have:,} tokens: its context is full, or it gives no more; serve the model with a larger "
+        "context, or register it with a lower --max-tokens",
+        Trouble.CONTEXT,
+    )
 
 
 def own_words(messages: Sequence[Mapping[str, str]]) -> bool:
     """Return whether at least half of what a conversation grew by is the model's own.
 
     The first two messages, the prompt, are nobody's, nor is an answer that did not come and the asking
-    again that followed it. Where it is less, a context that is too small is not the model's doing: this
-    project's choice.
+    again that followed it. Where it is less, a context that is too small, or a filter that flags the
+    conversation, is not the model's doing: this project's choice.
     """
     grown = list(messages[2:])
     while len(grown) > 1 and grown[-2]["role"] == "assistant" and grown[-2]["content"] == NO_ANSWER:
@@ -126,6 +143,8 @@ def _trouble(error: Exception) -> Trouble:
         return Trouble.UNKNOWN_MODEL
     if _overruns(error):
         return Trouble.CONTEXT
+    if _filtered(error):
+        return Trouble.REJECTED
     if status in (400, 403, 429) and _QUOTA.search(words):
         for_now = _LATER.search(words) or _retry_after(error) is not None
         return Trouble.RATE_LIMIT if for_now else Trouble.QUOTA
@@ -150,6 +169,8 @@ def _advice(
         return "LiteLLM needs another library for this provider; install it"
     if trouble is Trouble.UNKNOWN_MODEL and "LLM Provider NOT provided" in str(error):
         return "LiteLLM knows no provider by this name; check --model (PROVIDER/MODEL, as openai/gpt-5)"
+    if trouble is Trouble.REJECTED and _filtered(error):
+        return f"the filter of {where} flagged the conversation, most of it not the model's own words"
     named = connection.api_key_env
     key = f"the key in {named}" if named else "the key (name its variable with --api-key-env)"
     return {
@@ -184,6 +205,13 @@ def _overruns(error: Exception) -> bool:
     if isinstance(error, library().ContextWindowExceededError):
         return True
     return _status(error) in _REFUSING and _CONTEXT.search(str(error)) is not None
+
+
+def _filtered(error: Exception) -> bool:
+    """Return whether a provider's filter refused a request for what is said in it."""
+    if isinstance(error, library().ContentPolicyViolationError):
+        return True
+    return _status(error) in (400, 403) and _FILTER.search(str(error)) is not None
 
 
 def _retry_after(error: Exception) -> float | None:

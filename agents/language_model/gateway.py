@@ -24,7 +24,7 @@ from tenacity.stop import stop_base
 from agents.agent import ProviderError, StillAnsweringError, Trouble
 from agents.language_model.book import Asked, Book, Came, NoBook
 from agents.language_model.endpoint import Endpoint, place_of
-from agents.language_model.faults import silence
+from agents.language_model.faults import silence, within_context
 from agents.language_model.library import api_key
 from agents.language_model.prices import most_tokens, most_usd
 from agents.language_model.provider import SchemaRefusedError, call
@@ -129,7 +129,8 @@ class Gateway:
             if known is not None:
                 return known
             completion = await self._tried(Tries(request, connection, occasion))
-            self._book.keep(key, completion)
+            if not completion.refused:
+                self._book.keep(key, completion)
             return completion
 
     async def _tried(self, tries: Tries) -> Completion:
@@ -179,7 +180,7 @@ class Gateway:
             refused = completion.fault == "context_overrun"  # before anybody worked on it
             self._book.settle(entry, Came.NOTHING if refused else Came.ANSWER, completion, None)
             endpoint.answered()
-            return completion
+            return within_context(completion, request, address)
 
     async def _address(self, tries: Tries, number: int) -> str | None:
         """Return where a try goes: to a server of ours, which is up by then, or where the agent says."""

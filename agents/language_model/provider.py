@@ -78,7 +78,7 @@ async def call(
             raise SchemaRefusedError from None
         if (own := own_fault(error, request.messages)) is not None:
             seconds = round(time.perf_counter() - begun, 4)
-            return Completion("", "", own, Usage(latency_s=seconds), None)
+            return Completion("", "", own, Usage(latency_s=seconds), None, refused=True)
         raise provider_error(error, request.spec, connection, address, timeout_s) from None
     if connection.stream and not stream.came:
         raise malformed("its stream is none", request.spec, address)

@@ -11,13 +11,17 @@ from scenarios.canonical import digest
 
 
 class Completion(NamedTuple):
-    """One answer: its text, private reasoning, the agent's own fault if any, usage, model served."""
+    """One answer: its text, private reasoning, the agent's own fault if any, usage, model served.
+
+    `refused`: there is no answer, since the request was refused for what the agent itself had said.
+    """
 
     text: str
     reasoning: str
     fault: str | None
     usage: Usage
     model: str | None
+    refused: bool = False
 
 
 @dataclass(frozen=True)

@@ -237,6 +237,21 @@ async def uncounted(request: web.Request, body: Body) -> web.StreamResponse:
     return await complete(request, {**body, "stream_options": {}}, content)
 
 
+def length(short: int | None) -> Fault:
+    """Return an answer that ends for its length, so many tokens short of those that it may have; None:
+    nobody counts them."""
+
+    async def respond(request: web.Request, body: Body) -> web.StreamResponse:
+        content = completion(body, '{"reasoning": "Let me see', "length")
+        if short is None:
+            del content["usage"]
+            return await complete(request, {**body, "stream_options": {}}, content)
+        content["usage"]["completion_tokens"] = body["max_tokens"] - short
+        return await complete(request, body, content)
+
+    return respond
+
+
 async def no_schema(request: web.Request, body: Body) -> web.StreamResponse:
     """Refuse a JSON schema, and answer where none is asked for."""
     if (body.get("response_format") or {}).get("type") == "json_schema":
@@ -320,16 +335,20 @@ FAULTS: dict[str, Fault] = {
     "null_content": said(None),
     "not_json": said("I offer $1,000."),
     "unknown_term": said('{"message": "", "action": "propose", "terms": {"no such term": "x"}}'),
-    "cut_off": said('{"reasoning": "Let me see', "length"),
+    "cut_off": length(0),
+    "length_uncounted": length(None),
     "refusal": said(None, refusal="I cannot help with that."),
     "content_filter": said(None, "content_filter"),
-    "flagged": refused(400, "Your request was rejected by our safety system", "content_policy"),
     "stream_without_end": stream_without_end,
+    # the model's, where its own words are most of the conversation
+    "length_early": length(1),
+    "flagged": refused(400, "Your request was rejected by our safety system", "content_policy"),
+    "flagged_403": refused(403, "Your chosen model requires moderation and your input was flagged"),
+    **{f"overrun_{vendor}": refused(400, words) for vendor, words in OVERRUNS.items()},
     # no fault at all in the end
     "no_schema": no_schema,
     "uncounted": uncounted,
     "wordy": wordy,
-    **{f"overrun_{vendor}": refused(400, words) for vendor, words in OVERRUNS.items()},
 }
 
 

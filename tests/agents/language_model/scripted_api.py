@@ -31,7 +31,8 @@ def chat(content: str | None = "{}", finish: str = "stop", usage: bool = True, *
         "choices": [{"index": 0, "finish_reason": finish, "message": message}],
     }
     if usage:
-        body["usage"] = {"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050}
+        given = 4096 if finish == "length" else 50  # as many as an answer may have
+        body["usage"] = {"prompt_tokens": 1000, "completion_tokens": given, "total_tokens": 1000 + given}
     return Answer(body=body)
 
 

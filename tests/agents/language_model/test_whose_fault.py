@@ -1,4 +1,4 @@
-"""The table "Whose fault?" of docs/agents.md, walked row by row: real matches over real HTTP."""
+"""The table of docs/agents/faults.md, walked row by row: real matches over real HTTP."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ from tests.arena.protocol.flat import FLAT, SCENARIO, Replay
 MODEL = "hosted_vllm/m"
 LIMITS_S = {"silence": 0.5, "forfeit_timeout": 3.0}
 """What a call may take, where a case is about that; elsewhere, more than any answer takes."""
-DOCS = Path(__file__).parents[3] / "docs" / "agents.md"
+DOCS = Path(__file__).parents[3] / "docs" / "agents" / "faults.md"
 
 
 def match(
@@ -64,6 +64,11 @@ def own(fault: str, requests: int = ATTEMPTS) -> Case:
     return Case(always(fault), Ending.FORFEIT_FORMAT, requests)
 
 
+def own_words_then(fault: str) -> Case:
+    """Most of the conversation is the model's own when the fault strikes."""
+    return Case(second_turn("wordy", fault), Ending.FORFEIT_FORMAT, 1 + ATTEMPTS)
+
+
 def void(fault: str, requests: int, streams: tuple[bool, ...] = (False, True)) -> Case:
     return Case(always(fault), Ending.PROVIDER_ERROR, requests, streams)
 
@@ -72,10 +77,15 @@ CASES: dict[str, list[Case]] = {
     "empty": [own("null_content")],
     "no_object": [own("not_json")],
     "unknown_term": [own("unknown_term")],
-    "cut_off": [own("cut_off")],
-    "refusal": [own("refusal"), own("content_filter"), own("flagged")],
+    "cut_off": [own("cut_off"), own("length_uncounted")],
+    "refusal": [
+        own("refusal"),
+        own("content_filter"),
+        *(own_words_then(flagged) for flagged in ("flagged", "flagged_403")),
+    ],
     "context_overrun": [
-        Case(second_turn("wordy", f"overrun_{v}"), Ending.FORFEIT_FORMAT, 1 + ATTEMPTS) for v in OVERRUNS
+        own_words_then("length_early"),
+        *(own_words_then(f"overrun_{vendor}") for vendor in OVERRUNS),
     ],
     "forfeit_timeout": [Case(always("stream_without_end"), Ending.FORFEIT_TIMEOUT, 1, (True,))],
     "connection": [
@@ -91,9 +101,17 @@ CASES: dict[str, list[Case]] = {
         *(void(f, TRIES, (True,)) for f in ("stream_ends_early", "stream_fails")),
     ],
     "silence": [void("hang", 1), void("drip", 1), void("stream_stalls", 1, (True,))],
-    "rejected": [void("rejected", 1), void("rejected_422", 1), void("too_large", 1)],
+    "rejected": [
+        *(
+            void(fault, 1)
+            for fault in ("rejected", "rejected_422", "too_large", "flagged", "flagged_403")
+        ),
+        Case(second_turn(None, "flagged"), Ending.PROVIDER_ERROR, 2),
+    ],
     "context": [
         *(void(f"overrun_{vendor}", 1) for vendor in OVERRUNS),
+        void("length_early", 1),
+        Case(second_turn(None, "length_early"), Ending.PROVIDER_ERROR, 2),
         Case(second_turn(None, "overrun_vllm"), Ending.PROVIDER_ERROR, 2),
     ],
     "authentication": [void("wrong_key", 1), void("forbidden", 1)],
@@ -108,8 +126,8 @@ IN_THE_END = ("uncounted", "retry_after", "retry_after_date", "error_in_200")
 
 def rows() -> dict[str, str]:
     """Return whose doing the table says each thing is, by what is recorded."""
-    section = DOCS.read_text().partition("**Whose fault?**")[2].partition("\n\n- ")[0]
-    cells = [row.split("|")[1:-1] for row in section.splitlines() if row.startswith("| ")][1:]
+    table = DOCS.read_text().partition("| what happened |")[2].partition("\n\n")[0]
+    cells = [row.split("|")[1:-1] for row in table.splitlines() if row.startswith("| ")]
     return {name: row[2].strip() for row in cells for name in re.findall(r"`(\w+)`", row[1])}
 
 
