@@ -5,17 +5,18 @@ them); a provider that says 429 halves the requests at once, which then grow aga
 """
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from aiolimiter import AsyncLimiter
-
 from agents.spec import AgentSpec, Connection
 
 MOST_AT_ONCE = 1024.0
 MINUTE_S = 60.0
+BURST_S = 1.0
+"""A rate that was not used is saved up for so long at most, so that waking late loses nothing."""
 
 
 def place_of(spec: AgentSpec, connection: Connection, address: str | None) -> str:
@@ -23,6 +24,25 @@ def place_of(spec: AgentSpec, connection: Connection, address: str | None) -> st
     if address is not None:
         return address
     return f"{(spec.model or '').partition('/')[0]} {connection.api_key_env or ''}".strip()
+
+
+class Rate:
+    """So many requests or tokens a minute. In no minute more are spent than that, than BURST_S saves up,
+    and than the last request takes, which is paid for afterwards, however large it is."""
+
+    def __init__(self) -> None:
+        self._each_s = 0.0
+        self.free_at = -math.inf
+        """When the next request may be sent, on the clock of time.monotonic."""
+
+    def limit(self, a_minute: float | None) -> None:
+        """Take on a limit, where it is stricter."""
+        if a_minute is not None:
+            self._each_s = max(self._each_s, MINUTE_S / a_minute)
+
+    def spend(self, amount: float) -> None:
+        """Count what is sent now."""
+        self.free_at = max(self.free_at, time.monotonic() - BURST_S) + amount * self._each_s
 
 
 class Endpoint:
@@ -36,31 +56,34 @@ class Endpoint:
         self._waiting: deque[asyncio.Future[None]] = deque()
         """Who waits for a place, the first to come first; one that was cancelled is passed over."""
         self._quiet_until = 0.0
-        self._requests: AsyncLimiter | None = None
-        self._tokens: AsyncLimiter | None = None
+        self._next = asyncio.Lock()
+        """Held by the one that goes next, while it waits for the rates and after a 429."""
+        self._requests, self._tokens = Rate(), Rate()
 
     def limit(self, connection: Connection) -> None:
         """Take on a registration's limits, where they are stricter than those known so far."""
         if connection.max_concurrent is not None:
             self._most = min(self._most, connection.max_concurrent)
             self._allowed = min(self._allowed, self._most)
-        self._requests = _stricter(self._requests, connection.requests_per_minute)
-        self._tokens = _stricter(self._tokens, connection.tokens_per_minute)
+        self._requests.limit(connection.requests_per_minute)
+        self._tokens.limit(connection.tokens_per_minute)
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncGenerator[None]:
         """Wait until a request of about so many tokens may be sent, and hold its place meanwhile."""
         await self._enter()
         try:
-            if self._requests is not None:
-                await self._requests.acquire()
-            if self._tokens is not None:
-                await self._tokens.acquire(min(tokens, self._tokens.max_rate))
-            while (wait := self._quiet_until - time.monotonic()) > 0:
-                await asyncio.sleep(wait)
+            async with self._next:
+                while (wait := self._free_at() - time.monotonic()) > 0:
+                    await asyncio.sleep(wait)
+                self._requests.spend(1)
+                self._tokens.spend(tokens)
             yield
         finally:
             self._leave()
+
+    def _free_at(self) -> float:
+        return max(self._quiet_until, self._requests.free_at, self._tokens.free_at)
 
     async def _enter(self) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -99,9 +122,3 @@ class Endpoint:
         if now >= self._quiet_until:
             self._allowed = max(1.0, min(self._allowed, self._busy) / 2)
         self._quiet_until = max(self._quiet_until, now + quiet_s)
-
-
-def _stricter(known: AsyncLimiter | None, a_minute: float | None) -> AsyncLimiter | None:
-    if a_minute is None or (known is not None and known.max_rate <= a_minute):
-        return known
-    return AsyncLimiter(a_minute, MINUTE_S)

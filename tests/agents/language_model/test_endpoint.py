@@ -3,13 +3,14 @@
 import asyncio
 from collections import Counter
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.language_model import endpoint as module
-from agents.language_model.endpoint import Endpoint
+from agents.language_model.endpoint import BURST_S, MINUTE_S, Endpoint
 from agents.spec import Connection
 
 
@@ -103,3 +104,84 @@ def test_after_a_refusal_nothing_is_sent_for_as_long_as_was_asked() -> None:
             return loop.time() - begun
 
     assert asyncio.run(main()) >= 0.2
+
+
+class Clock(asyncio.SelectorEventLoop):
+    """An event loop whose clock jumps to what is waited for, and a little further."""
+
+    def __init__(self, late_s: float) -> None:
+        super().__init__()
+        self.now, self._late_s = 1000.0, late_s
+
+    def time(self) -> float:
+        return self.now
+
+    def _run_once(self) -> None:
+        loop: Any = self
+        if not loop._ready and loop._scheduled:
+            self.now = max(self.now, loop._scheduled[0].when()) + self._late_s
+        super()._run_once()  # type: ignore[misc]
+
+
+def sent(
+    visits: list[tuple[float, int]], limits: Connection, late_s: float = 0.0, refusals: bool = False
+) -> list[list[float]]:
+    """Return when, and with how many tokens, requests go out that come so many seconds apart. A 429
+    answers every tenth, with `refusals`."""
+
+    async def main() -> list[list[float]]:
+        place, found, tasks = Endpoint(), list[list[float]](), list[asyncio.Task[None]]()
+        place.limit(limits)
+
+        async def visit(number: int, tokens: int) -> None:
+            async with place.slot(tokens):
+                found.append([clock.now, tokens])
+                if refusals and number % 10 == 9:
+                    place.refused(5.0)
+
+        for number, (pause_s, tokens) in enumerate(visits):
+            await asyncio.sleep(pause_s)
+            tasks.append(asyncio.create_task(visit(number, tokens)))
+        await asyncio.gather(*tasks)
+        return found
+
+    clock = Clock(late_s)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module.time, "monotonic", lambda: clock.now)
+        with asyncio.Runner(loop_factory=lambda: clock) as runner:
+            return runner.run(main())
+
+
+VISITS = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.0, 0.0, 0.5, 20.0, 90.0]), st.integers(1, 9000)), max_size=120
+)
+
+
+@given(
+    VISITS, st.floats(1, 600), st.floats(100, 100_000), st.sampled_from([0.0, 0.01, 2.0]), st.booleans()
+)
+@settings(deadline=None)
+def test_in_no_minute_more_goes_out_than_the_rates_allow(
+    visits: list[tuple[float, int]], requests: float, tokens: float, late_s: float, refusals: bool
+) -> None:
+    """But for what a second saves up, and for the last request, which is paid for afterwards."""
+    limits = Connection(requests_per_minute=requests, tokens_per_minute=tokens)
+    found = sent(visits, limits, late_s, refusals)
+    assert len(found) == len(visits)
+    for number, (begun, _) in enumerate(found):
+        within = [took for at, took in found[number:] if at - begun < MINUTE_S]
+        assert len(within) <= (requests + requests / 60) + 1 + 1e-6
+        assert sum(within[:-1]) <= (tokens + tokens / 60) + 1e-3
+
+
+def test_those_who_wake_late_lose_nothing_of_a_rate() -> None:
+    """600 a minute, and every sleep is 20 ms too long."""
+    found = sent([(0.0, 1)] * 601, Connection(requests_per_minute=600), late_s=0.02)
+    took_s = found[-1][0] - found[0][0]
+    assert took_s + 1e-6 >= MINUTE_S - BURST_S
+    assert took_s <= MINUTE_S
+
+
+def test_a_limit_of_30_sends_30_in_the_first_minute() -> None:
+    found = sent([(0.0, 1)] * 90, Connection(requests_per_minute=30))
+    assert len([at for at, _ in found if at - found[0][0] < MINUTE_S]) in (30, 31)
