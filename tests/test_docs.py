@@ -1,9 +1,10 @@
 """Every command that the documentation shows runs, in order, in an empty folder.
 
 Blocks fenced as ``sh`` are run as they stand: a line that only calls `arena` in this process, and what
-needs a shell in one. Commands that install, start a server or take long are named below and checked in
-another way: a training by its plan, what follows it on a run with scripted stand-ins for checkpoints.
-Everything else in the docs is fenced as ``text`` or ``yaml``.
+needs a shell in one. Providers, and servers at the addresses that are shown, are stood in for on this
+machine, as are the weights of a server that the arena starts. Commands that install, start a server or
+take long are named below and checked in another way: a training by its plan, what follows it on a run
+with scripted stand-ins for checkpoints. Everything else in the docs is fenced as ``text`` or ``yaml``.
 """
 
 import json
@@ -18,19 +19,29 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from agents.language_model import llama_cpp
 from arena.cli import app
 from tests.leaderboard.saved import store_run
+from tests.stand_in_providers import ADDRESSES, stand_in_providers
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```(?:yaml|python) title=(\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"^(make |git |arena leaderboard|python3? -m venv|pip install)")
 TRAINING = re.compile(r"^arena train (?!.*--dry-run)")
+ADDRESS = re.compile(r"\b(?:http://127\.0\.0\.1:\d+|https://[\w.-]+\.example\.org)")
+KEY = re.compile(r"api[-_]key[-_]env:? (\w+)")
+GGUF = re.compile(r"--weights (\S+\.gguf)")
 
-
+SERVED = ROOT / "tests" / "agents" / "language_model" / "stand_in.py"
+"""Stands in for a llama.cpp server that the arena starts."""
 SHELL = re.compile(r"[|<>$`;&*]")
 """Marks of a command that only a shell understands."""
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def commands(page: Path) -> list[str]:
@@ -53,11 +64,27 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_run(page: Path, here: Path) -> None:
-    for name, content in FILE.findall(page.read_text()):
+@pytest.fixture
+def providers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of what stands in for all providers, and for servers that the arena starts."""
+    monkeypatch.setattr(llama_cpp, "command", lambda model: [sys.executable, str(SERVED), str(model)])
+    with stand_in_providers() as address:
+        for variable, path in ADDRESSES.items():
+            monkeypatch.setenv(variable, address + path)
+        yield address
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_commands_run(page: Path, here: Path, providers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = page.read_text()
+    for name, content in FILE.findall(text):
         (here / name).write_text(content)
-    for command in commands(page):
+    for variable in KEY.findall(text):
+        monkeypatch.setenv(variable, "no-key")
+    for name in GGUF.findall(text):
+        (here / name).write_bytes(b"GGUF")
+    for shown in commands(page):
+        command = ADDRESS.sub(providers, shown)
         if NOT_RUN.match(command):
             continue
         if TRAINING.match(command):
@@ -103,6 +130,27 @@ def test_make_targets_in_the_docs_exist() -> None:
 
 def test_links_between_pages_lead_somewhere() -> None:
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
-        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
-            if not link.startswith("http"):
-                assert (page.parent / link).exists(), f"{page.name} links to {link}"
+        for link, place in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)[^)]*\)", page.read_text()):
+            if link.startswith("http"):
+                continue
+            target = page.parent / link if link else page
+            assert target.exists(), f"{_name(page)} links to {link}"
+            assert not place or place in places(target), f"{_name(page)} links to {link}#{place}"
+
+
+def places(page: Path) -> set[str]:
+    """Return what the headings of a page are linked by, as GitHub and PyPI make it of them."""
+    prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_page_is_linked_to() -> None:
+    linked = {
+        (page.parent / link).resolve()
+        for page in PAGES
+        for link in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text())
+        if not link.startswith("http")
+    }
+    alone = {_name(page) for page in PAGES if page.resolve() not in linked}
+    assert alone == {"README.md"}

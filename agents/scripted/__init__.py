@@ -1,7 +1,7 @@
 """Scripted strategies: fast, transparent players that everyone can be measured against.
 
 STRATEGIES lists them by name, :func:`spec_of` gives one an identity, and :func:`build_scripted` makes
-it play. `docs/agents.md` says what each does and where it comes from.
+it play. `docs/agents/scripted.md` says what each does and where it comes from.
 """
 
 from agents.scripted.strategies import (

@@ -19,7 +19,7 @@ from tests.agents.table import drawn, match
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = re.search(
-    r"```python title=my_bot.py\n(.*?)```", (ROOT / "docs/agents.md").read_text(), re.DOTALL
+    r"```python title=my_bot.py\n(.*?)```", (ROOT / "docs/agents/own-code.md").read_text(), re.DOTALL
 )
 
 
