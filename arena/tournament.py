@@ -63,7 +63,8 @@ MATCHES_A_WORKER = 300
 
 @dataclass(frozen=True)
 class Settings:
-    """How a tournament is played; none of it changes what comes out."""
+    """How a tournament is run; no part of the design. A turn's timeout and a cache may change what comes
+    out, and receipts and rows say so; a budget, how far it comes."""
 
     workers: int | None = None
     """Processes for scripted pairs; None: as the cores and the number of matches suggest."""
@@ -305,12 +306,12 @@ class Tournament:
         sides = (self.summary.tallies.get(v) for v in (row.seller_version, row.buyer_version))
         if not self._may_try(place):
             self.summary.void += place not in self._replays
+        elif place not in self._waits and place not in self._replays:
+            self._batches.again(place)
         elif any(tally is not None and tally.set_aside for tally in sides):
             self.summary.dropped += place not in self._replays
-        elif place in self._waits or place in self._replays:
-            self._queue.append(place)
         else:
-            self._batches.again(place)
+            self._queue.append(place)
 
     def _count_failure(self, version: str, row: Played) -> None:
         """Take the agent's matches out of this run's queue: at once where trying again is useless, else

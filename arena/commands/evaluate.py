@@ -6,45 +6,65 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arena.commands.options import AsJson, Db, open_store, to_name
-from arena.commands.run_tournament import (
+from arena.commands.run_tournament import played
+from arena.commands.settings import (
+    AllowUnpriced,
+    Budget,
+    Cache,
     Concurrency,
+    LogFile,
+    RetryVoids,
     Serve,
     ServersAtOnce,
     TurnTimeout,
     Workers,
     Yes,
-    played,
+    journal_at,
+    settings_of,
 )
 from arena.errors import UserError
 
 if TYPE_CHECKING:
+    from arena.journal import Journal
     from arena.store import Registration, Store
     from arena.tournament import Settings
 
 
+Runs = Annotated[
+    list[str], typer.Argument(metavar="RUN...", help="Names of training runs that share a base.")
+]
+Template = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE|HASH", help="Whose buyers, domains, scenarios and rules: a design as template."
+    ),
+]
+Step = Annotated[
+    list[int] | None,
+    typer.Option(min=0, help="Only the checkpoint of this step; may be given again. [default: all]"),
+]
+Last = Annotated[bool, typer.Option("--last", help="Only the last checkpoint of each run.")]
+Reason = Annotated[
+    str | None, typer.Option(help="Why it departs from an earlier design; it goes to the log.")
+]
+
+
 def evaluate_runs(
-    runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Names of training runs that share a base.")
-    ],
-    design: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE|HASH", help="Whose buyers, domains, scenarios and rules: a design as template."
-        ),
-    ],
-    step: Annotated[
-        list[int] | None,
-        typer.Option(min=0, help="Only the checkpoint of this step; may be given again. [default: all]"),
-    ] = None,
-    last: Annotated[bool, typer.Option("--last", help="Only the last checkpoint of each run.")] = False,
-    reason: Annotated[
-        str | None, typer.Option(help="Why it departs from an earlier design; it goes to the log.")
-    ] = None,
+    runs: Runs,
+    design: Template,
+    step: Step = None,
+    last: Last = False,
+    reason: Reason = None,
     concurrency: Concurrency = None,
     workers: Workers = None,
     turn_timeout: TurnTimeout = None,
+    retry_voids: RetryVoids = False,
     serve: Serve = False,
     servers: ServersAtOnce = None,
+    log_file: LogFile = None,
+    budget: Budget = None,
+    allow_unpriced: AllowUnpriced = False,
+    cache: Cache = False,
     yes: Yes = False,
     db: Db = None,
     as_json: AsJson = False,
@@ -55,29 +75,22 @@ def evaluate_runs(
     checkpoint's gain over the base is declared. Runs that differ in seed alone are averaged too. Exits
     with 1 when something is missing.
     """
+    settings = settings_of(locals())
     from arena.commands.printing import print_json
-    from arena.tournament import Settings
 
-    settings = Settings(workers, concurrency, turn_timeout, servers=_at_once(serve, servers))
-    with _record(db) as store:
+    with _record(db) as store, journal_at(log_file) as journal:
         saved = [checkpoints_of(store, run, step or []) for run in dict.fromkeys(runs)]
         found = [agent for of_run in saved for agent in (of_run[-1:] if last else of_run)]
-        names = [agent.full_name for agent in found]
         for line in _unfinished(store, runs):
             typer.echo(line, err=True)
+        arms = base_of(found, store), [agent.full_name for agent in found]
         complete, said = evaluate(
-            store, base_of(found, store), names, design, settings, reason=reason, yes=yes, quiet=as_json
+            store, *arms, design, settings, journal, reason=reason, yes=yes, quiet=as_json
         )
     if as_json:
         print_json(said)
     if not complete:
         raise typer.Exit(1)
-
-
-def _at_once(serve: bool, servers: int | None) -> int | None:
-    if servers is not None and not serve:
-        raise UserError("--servers goes with --serve")
-    return servers or 1 if serve else None
 
 
 def evaluate(
@@ -86,6 +99,7 @@ def evaluate(
     checkpoints: Sequence[str],
     design: str,
     settings: "Settings | None" = None,
+    journal: "Journal | None" = None,
     *,
     reason: str | None = None,
     yes: bool = False,
@@ -111,7 +125,7 @@ def evaluate(
     lineup = resolve(with_arms(request_of(store, design), start, arms, registry), store)
     lineup.notes += [*twins, *seen_in_training(lineup.design, arms, registry)]
     why = reason or f"an evaluation of {', '.join(arm.name for arm in arms)}"
-    summary = played(store, lineup, settings, why, yes=yes)
+    summary = played(store, lineup, settings, why, journal, yes=yes)
     for line in closing_lines(summary, lineup, to_name(store.address)):
         typer.echo(line, err=True)
     lineages = {arm.spec.version: arm.profile.lineage for arm in arms}

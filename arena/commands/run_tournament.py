@@ -1,13 +1,11 @@
 """`arena run-tournament`: play what is planned and not played yet."""
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from arena.commands.options import AsJson, Db, open_if_there, open_store, to_name
 from arena.commands.request import (
-    RULES,
     WHO,
     Buyers,
     Contrasts,
@@ -25,58 +23,36 @@ from arena.commands.request import (
     lineup_of,
     option,
 )
+from arena.commands.settings import (
+    MACHINE,
+    AllowUnpriced,
+    Budget,
+    Cache,
+    Concurrency,
+    Drift,
+    LogFile,
+    RetryVoids,
+    Serve,
+    ServersAtOnce,
+    TurnTimeout,
+    Workers,
+    Yes,
+    journal_at,
+    settings_of,
+)
 from arena.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from arena.journal import Journal
     from arena.lineup import Lineup
     from arena.store import Store
     from arena.summary import Summary
     from arena.tournament import Settings, Tournament
 
-MACHINE = "How it is run (changes nothing that comes out)"
-
 DesignFile = Annotated[
     str | None, option(WHO, "All of this from a YAML or JSON file, or a stored design.", "FILE|HASH")
 ]
-TurnTimeout = Annotated[
-    float | None, option(RULES, "Seconds a turn, for plug-ins and models.", min=0.01)
-]
-Concurrency = Annotated[
-    int | None,
-    option(
-        MACHINE, "Matches with a model under way at once. [default: 16, or 64 on weights here]", min=1
-    ),
-]
-Workers = Annotated[
-    int | None, option(MACHINE, "Processes for scripted pairs. [default: the cores]", min=1)
-]
-RetryVoids = Annotated[bool, option(MACHINE, "Try matches that were void every time three times more.")]
-Drift = Annotated[
-    float | None,
-    option(
-        MACHINE, "Replay this share of the base's cells with every block of scenarios.", min=0, max=1
-    ),
-]
-LogFile = Annotated[
-    str | None, option(MACHINE, "Append what happens to this file, as JSON lines.", "PATH")
-]
-Serve = Annotated[bool, option(MACHINE, "Start the servers that agents need, and stop them.")]
-ServersAtOnce = Annotated[
-    int | None, option(MACHINE, "So many of them at once, with --serve. [default: 1]", min=1)
-]
-Budget = Annotated[
-    float | None,
-    option(
-        MACHINE, "US dollars that all runs of this design may spend at providers.", "USD", min=0.000001
-    ),
-]
-AllowUnpriced = Annotated[bool, option(MACHINE, "Play outside the budget what has no known price.")]
-Cache = Annotated[bool, option(MACHINE, "Answer from the database what was answered before.")]
 DryRun = Annotated[bool, option(MACHINE, "Say what would be played, and stop.")]
-Yes = Annotated[bool, option(MACHINE, "Play agents that cost money.")]
 
 
 def run_tournament(
@@ -115,35 +91,14 @@ def run_tournament(
     planned is scored, with 1 when something is missing, with 2 for a mistake.
     """
     options = dict(locals())
-    given, settings = asked(options), _settings(options)
+    given, settings = asked(options), settings_of(options)
     with open_if_there(db) as found:  # a mistake, or a dry run, leaves no database behind
         lineup = lineup_of(found, design, given)
         if dry_run:
             _plan(found, lineup, settings, as_json)
             return
-    with _journal(log_file) as journal, open_store(db, create=True) as store:
+    with journal_at(log_file) as journal, open_store(db, create=True) as store:
         _run(store, lineup, settings, reason, journal, yes=yes, as_json=as_json)
-
-
-def _settings(given: "Mapping[str, Any]") -> "Settings":
-    """Return how it is to be played. Raises UserError for options that do not go together."""
-    from arena.tournament import Settings
-
-    for name, other in (("servers", "serve"), ("allow_unpriced", "budget")):
-        if given[name] and not given[other]:
-            raise UserError(f"--{name.replace('_', '-')} goes with --{other}")
-    same = ("workers", "concurrency", "turn_timeout", "retry_voids", "budget", "allow_unpriced", "cache")
-    return Settings(
-        **{name: given[name] for name in same},
-        drift=given["drift"] or 0.0,
-        servers=given["servers"] or 1 if given["serve"] else None,
-    )
-
-
-def _journal(path: str | None) -> AbstractContextManager["Journal | None"]:
-    from arena.journal import Journal
-
-    return nullcontext() if path is None else Journal(path)
 
 
 def _plan(store: "Store", lineup: "Lineup", settings: "Settings", as_json: bool) -> None:

@@ -13,7 +13,9 @@ from arena.analysis import Contrast
 from arena.cli import app
 from arena.commands.evaluate import base_of
 from arena.commands.evaluation_lines import show
+from arena.entry import entry_from
 from arena.errors import UserError
+from arena.registry import Registry
 from arena.store import Filter, Registration, Store
 from leaderboard.comparison import to_json
 from leaderboard.evaluation import evaluated
@@ -296,6 +298,23 @@ def test_mistakes_are_told_and_leave_no_design_behind(tmp_path: Path) -> None:
         for step, spec in SAVED.items():
             store.withdraw_agent(f"{RUN}-{step}", spec.version, "a bad batch")
     assert "every checkpoint of study is withdrawn" in evaluate(tmp_path, expect=2)
+
+
+def test_it_is_run_as_a_tournament_is(tmp_path: Path) -> None:
+    """With the same options for money, servers and the log."""
+    store_run(tmp_path / "arena.db")
+    entry = {"name": "m", "model": "openai/m", "api_base": "http://127.0.0.1:9/v1"}
+    with Store.open(str(tmp_path / "arena.db")) as store:
+        Registry(store).register([entry_from(entry)])
+    (tmp_path / "plan.yaml").write_text(TEMPLATE.replace("tit_for_tat", "m"))
+    assert "what m costs is not known" in evaluate(tmp_path, "--budget", "5", "--yes", expect=2)
+    for option, other in (("--allow-unpriced", "--budget"), ("--servers=2", "--serve")):
+        assert f"{option.partition('=')[0]} goes with {other}" in evaluate(tmp_path, option, expect=2)
+    (tmp_path / "plan.yaml").write_text(TEMPLATE)
+    log = tmp_path / "log.jsonl"
+    evaluate(tmp_path, "--budget", "5", "--cache", "--retry-voids", "--log-file", str(log))
+    events = [json.loads(line)["event"] for line in log.read_text().splitlines()]
+    assert (events[0], events[-1]) == ("run_started", "run_ended")
 
 
 def test_without_one_base_there_is_no_gain(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""The options that say how a tournament is run, whatever its design, defined once."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Annotated, Any
+
+from arena.commands.request import RULES, option
+from arena.errors import UserError
+
+if TYPE_CHECKING:
+    from arena.journal import Journal
+    from arena.tournament import Settings
+
+MACHINE = "How it is run"
+
+TurnTimeout = Annotated[
+    float | None, option(RULES, "Seconds a turn, for plug-ins and models.", min=0.01)
+]
+Concurrency = Annotated[
+    int | None,
+    option(
+        MACHINE, "Matches with a model under way at once. [default: 16, or 64 on weights here]", min=1
+    ),
+]
+Workers = Annotated[
+    int | None, option(MACHINE, "Processes for scripted pairs. [default: the cores]", min=1)
+]
+RetryVoids = Annotated[bool, option(MACHINE, "Try matches that were void every time three times more.")]
+Drift = Annotated[
+    float | None,
+    option(
+        MACHINE, "Replay this share of the base's cells with every block of scenarios.", min=0, max=1
+    ),
+]
+LogFile = Annotated[
+    str | None, option(MACHINE, "Append what happens to this file, as JSON lines.", "PATH")
+]
+Serve = Annotated[bool, option(MACHINE, "Start the servers that agents need, and stop them.")]
+ServersAtOnce = Annotated[
+    int | None, option(MACHINE, "So many of them at once, with --serve. [default: 1]", min=1)
+]
+Budget = Annotated[
+    float | None,
+    option(
+        MACHINE, "US dollars that all runs of this design may spend at providers.", "USD", min=0.000001
+    ),
+]
+AllowUnpriced = Annotated[bool, option(MACHINE, "Play outside the budget what has no known price.")]
+Cache = Annotated[bool, option(MACHINE, "Answer from the database what was answered before.")]
+Yes = Annotated[bool, option(MACHINE, "Play agents that cost money.")]
+
+
+def settings_of(options: Mapping[str, Any]) -> "Settings":
+    """Return how it is to be played, by a command's arguments; what it has no option for stays as it is
+    by default. Raises UserError for options that do not go together."""
+    from arena.tournament import Settings
+
+    for name, other in (("servers", "serve"), ("allow_unpriced", "budget")):
+        if options[name] and not options[other]:
+            raise UserError(f"--{name.replace('_', '-')} goes with --{other}")
+    same = ("workers", "concurrency", "turn_timeout", "retry_voids", "budget", "allow_unpriced", "cache")
+    return Settings(
+        **{name: options[name] for name in same},
+        drift=options.get("drift") or 0.0,
+        servers=options["servers"] or 1 if options["serve"] else None,
+    )
+
+
+def journal_at(path: str | None) -> AbstractContextManager["Journal | None"]:
+    """Open the log file that was asked for, if any, for as long as the context lasts."""
+    from arena.journal import Journal
+
+    return nullcontext() if path is None else Journal(path)
