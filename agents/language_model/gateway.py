@@ -22,6 +22,7 @@ from tenacity import (
 from tenacity.stop import stop_base
 
 from agents.agent import ProviderError, StillAnsweringError, Trouble
+from agents.language_model.addresses import Addresses
 from agents.language_model.book import Asked, Book, Came, NoBook
 from agents.language_model.endpoint import Endpoint, place_of
 from agents.language_model.faults import silence, within_context
@@ -78,11 +79,16 @@ class Tries(stop_base):
         left = self.whole_s if self._until is None else self._until - now
         return max(0.001, min(self.whole_s, left))
 
+    def forgive(self) -> None:
+        """Count patience from the next sending: an address that was silent took what there was."""
+        self._sent = None
+
     def __call__(self, retry_state: RetryCallState) -> bool:
         """Return whether another try would come too late."""
-        if self._sent is None:
-            return False
-        return time.monotonic() + retry_state.upcoming_sleep - self._sent > PATIENCE_S
+        begins = time.monotonic() + retry_state.upcoming_sleep
+        if self._until is not None and begins >= self._until:
+            return True
+        return self._sent is not None and begins - self._sent > PATIENCE_S
 
 
 class Gateway:
@@ -95,6 +101,7 @@ class Gateway:
         self._servers = servers
         self._places: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Endpoint]]
         self._places = WeakKeyDictionary()
+        self._addresses = Addresses()
         self._refused: dict[str, int] = {}
         """How many of the formats below each agent's provider refused, by the agent's version."""
 
@@ -136,7 +143,7 @@ class Gateway:
     async def _tried(self, tries: Tries) -> Completion:
         """Return the model's answer of the first try that brings one."""
         async for attempt in AsyncRetrying(
-            retry=retry_if_exception(_passing),
+            retry=retry_if_exception(lambda error: self._passes(error, tries.connection)),
             stop=stop_any(stop_after_attempt(TRIES), tries),
             wait=_pause,
             reraise=True,
@@ -165,6 +172,11 @@ class Gateway:
                 free = error.trouble in _UNBILLED or not error.reached
                 came = Came.NOTHING if free else Came.UNKNOWN
                 self._book.settle(entry, came, None, error.trouble)
+                silent = error.trouble is Trouble.SILENCE and timeout_s >= ENOUGH * tries.whole_s
+                if silent or error.trouble is Trouble.CONNECTION:
+                    self._addresses.failed(address)
+                if silent:
+                    tries.forgive()
                 if error.trouble is Trouble.RATE_LIMIT:
                     endpoint.refused(min(error.retry_after_s or FIRST_PAUSE_S, PATIENCE_S))
                 raise
@@ -180,13 +192,21 @@ class Gateway:
             refused = completion.fault == "context_overrun"  # before anybody worked on it
             self._book.settle(entry, Came.NOTHING if refused else Came.ANSWER, completion, None)
             endpoint.answered()
+            self._addresses.answered(address)
             return within_context(completion, request, address)
+
+    def _passes(self, error: BaseException, connection: Connection) -> bool:
+        """Return whether another try may help: silence is one address's, where there are several."""
+        if not isinstance(error, ProviderError):
+            return False
+        silent = error.trouble is Trouble.SILENCE
+        return error.trouble.passing or (silent and self._addresses.others(connection))
 
     async def _address(self, tries: Tries, number: int) -> str | None:
         """Return where a try goes: to a server of ours, which is up by then, or where the agent says."""
         serving = serving_of(tries.request.spec, tries.connection)
         if serving is None:
-            return _address(tries.connection, tries.occasion, number)
+            return self._addresses.choose(tries.connection, tries.occasion, number)
         if self._servers is None:
             raise ProviderError(f"{serving.words} is not started here", Trouble.WEIGHTS)
         return await self._servers.address(serving)
@@ -196,19 +216,6 @@ class Gateway:
         endpoint = places.setdefault(place_of(spec, connection, address), Endpoint())
         endpoint.limit(connection)
         return endpoint
-
-
-def _address(connection: Connection, occasion: Occasion, number: int) -> str | None:
-    """Return where a try goes: each match has an address of its own, whose cache knows the conversation,
-    and goes on to the next where a try failed."""
-    if connection.api_base is None:
-        return None
-    addresses = (connection.api_base, *connection.api_bases)
-    return addresses[(int(occasion.match or "0", 16) + number - 1) % len(addresses)]
-
-
-def _passing(error: BaseException) -> bool:
-    return isinstance(error, ProviderError) and error.trouble.passing
 
 
 _backoff = wait_random_exponential(FIRST_PAUSE_S, LONGEST_PAUSE_S)
