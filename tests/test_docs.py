@@ -154,3 +154,31 @@ def test_every_page_is_linked_to() -> None:
     }
     alone = {_name(page) for page in PAGES if page.resolve() not in linked}
     assert alone == {"README.md"}
+
+
+def test_the_documented_keys_of_money_checks_and_logs(here: Path, providers: str) -> None:
+    played = "run-tournament --sellers paid --buyers conceder --domains lamps,bikes --scenarios 2"
+    priced = f"--model hosted_vllm/m --api-base {providers}/v1 --price-in 1 --price-out 2"
+    in_this_process(f"arena register paid {priced}")
+    in_this_process(f"arena {played} --log-file log.jsonl --drift 0.5")
+    printed = {
+        "costs": json.loads(in_this_process("arena costs --json"))[0],
+        "check": json.loads(in_this_process("arena check paid --json")),
+        "run-tournament": json.loads(in_this_process(f"arena {played} --json")),
+    }
+    page = (ROOT / "docs" / "tournaments.md").read_text()
+    for name, content in printed.items():
+        told = page.split(f"\n`{name} --json`\n", 1)[1]
+        assert list(content) == re.findall(r'"(\w+)"', told[: told.index("}")]), name
+    board = (ROOT / "docs" / "board.md").read_text()
+    (missing,) = json.loads(in_this_process("arena voids --json"))
+    listed = board.split("`voids --json` prints", 1)[1].split("`{", 1)[1].split("}")[0]
+    assert missing.keys() == set(re.findall(r"\w+", listed))
+    replay = json.loads(in_this_process("arena drift --json"))["replays"][0]
+    listed = board.split("`replays` lists\nthem: `{", 1)[1].split("}")[0]
+    assert list(replay) == re.findall(r"\w+", listed)
+    rows = re.findall(r"^\| `(run_started|match_finished)` \| (.*) \|$", page, re.MULTILINE)
+    lines = [json.loads(line) for line in (here / "log.jsonl").read_text().splitlines()]
+    for event, keys in rows:
+        line = next(line for line in lines if line["event"] == event)
+        assert line.keys() - {"at", "run", "event"} == set(re.findall(r"`(\w+)`", keys)), event
