@@ -8,7 +8,7 @@ model on one event loop.
 import asyncio
 import os
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
@@ -19,38 +19,27 @@ from agents.language_model.gateway import Gateway
 from agents.language_model.library import loaded
 from agents.language_model.serving import Servers
 from arena.batches import Batches
-from arena.conversations import converse, waits
+from arena.conversations import converse
 from arena.deviations import Frozen, freeze
 from arena.errors import UserError
 from arena.interruption import interruptible
 from arena.journal import Journal
 from arena.ledger import Ledger
 from arena.lineup import Lineup
-from arena.order import in_order
-from arena.play import briefs
 from arena.protocol import Ending
 from arena.record import Played
-from arena.replays import replays, with_replays
+from arena.replays import replays
 from arena.schedule import Place, plan, planned
 from arena.serving import servings
 from arena.spending import Spending
 from arena.store import Store
 from arena.summary import Cause, Summary
 from arena.tally import Aside, count, tallies
-from arena.workers import (
-    Setup,
-    Share,
-    Stop,
-    Table,
-    WorkerDied,
-)
-from scenarios.draw import DrawError, draw
-from scenarios.scenario import Role, Split
+from arena.waiting import Attempts, Waiting, awaited
+from arena.workers import Setup, Share, Stop, Table, WorkerDied
+from scenarios.draw import DrawError
+from scenarios.scenario import Role
 
-TRIES = 4
-"""A match is tried at most this often: once, and three times more after a void."""
-MORE_TRIES = 3
-"""What --retry-voids grants beyond the attempts made so far."""
 PAUSE_AFTER = 5
 """An agent whose provider failed so many matches in a row plays no more in this run."""
 ASKED_AT_ONCE = 16
@@ -100,12 +89,11 @@ class Tournament:
         self._design = lineup.design
         self.settings = settings or Settings()
         scored, withdrawn, voids = store.places(self._design)
-        more = {place: tried + MORE_TRIES for place, tried in voids.items()}
-        self._tries = Counter(voids)
-        self._allowed = more if self.settings.retry_voids else {}
+        self._attempts = Attempts(self.settings.retry_voids)
+        self._attempts.before(voids)
         done = scored | withdrawn
         unplayed = [place for place in plan(self._design) if place not in done]
-        todo = [place for place in unplayed if self._may_try(place)]
+        todo = [place for place in unplayed if self._attempts.left(place)]
         self.spending = Spending(store, self._design.hash, self.settings.budget, self.settings.cache)
         self.summary = Summary(
             design=self._design.hash,
@@ -118,12 +106,11 @@ class Tournament:
         self._servings = servings(lineup.agents)
         at_once = self.settings.servers
         self._servers = None if at_once is None else Servers(at_once, tell)
-        self._waiting_agents = self._find_waiting()
-        self._waits = {place for place in todo if self._is_waiting(place)}
-        self._replays: set[Place] = set()
-        self._queue = self._with_replays(self._lined_up())
-        quick = [place for place in todo if place not in self._waits]
-        self.quick, self.waiting, self.replays = len(quick), len(self._waits), len(self._replays)
+        agents = awaited(lineup, self._setup().plugin_timeout)
+        self._waiting = Waiting(lineup, agents, todo, self._replays_left(), self.remote)
+        quick = [place for place in todo if place not in self._waiting]
+        self.quick, self.waiting = len(quick), len(self._waiting.planned)
+        self.replays = len(self._waiting.replays)
         self._journal: Journal | None = None
         self._stop = Stop()
         self._failures: Counter[str] = Counter()
@@ -144,7 +131,7 @@ class Tournament:
         """Matches with a language model that are under way at once."""
         if self.settings.concurrency is not None:
             return self.settings.concurrency
-        return BATCHED_AT_ONCE if self._waiting_kinds == {"local"} else ASKED_AT_ONCE
+        return BATCHED_AT_ONCE if self._waiting.kinds == {"local"} else ASKED_AT_ONCE
 
     @property
     def remote(self) -> set[str]:
@@ -152,13 +139,9 @@ class Tournament:
         models = {v for v, agent in self._lineup.agents.items() if agent.spec.kind == "model"}
         return models - self._servings.keys()
 
-    @property
-    def _waiting_kinds(self) -> set[str]:
-        return {self._lineup.agents[version].spec.kind for version in self._waiting_agents}
-
     def matches_of(self) -> Counter[str]:
         """Count the matches that wait to be played, replays too, by agent version, a side at a time."""
-        return Counter(v for place in self._queue for v in (place.seller_version, place.buyer_version))
+        return self._waiting.matches_of()
 
     def freeze(self, reason: str | None = None) -> Frozen:
         """Freeze the design, unless it was before, and log what it changes of earlier ones, with the
@@ -206,12 +189,12 @@ class Tournament:
             for share in shares:
                 self._take(share, ledger)
             pulse()
-        if not self._queue or self._stop.is_set():
+        if not self._waiting.queue or self._stop.is_set():
             return
         take, hold = lambda share: self._take(share, ledger), self._hold
-        matches = (self._table, self._queue, self.concurrency)
+        matches = (self._table, self._waiting.queue, self.concurrency)
         try:
-            with loaded() if "model" in self._waiting_kinds else nullcontext():
+            with loaded() if "model" in self._waiting.kinds else nullcontext():
                 asyncio.run(converse(*matches, self._stop, take, self._give_up, pulse, hold))
         finally:
             if self._servers is not None:
@@ -241,46 +224,22 @@ class Tournament:
             return f"a worker process was killed, most likely because {memory}"
         return f"a worker process ended: {memory}, or a plug-in ends its process ({', '.join(plugins)})"
 
-    def _find_waiting(self) -> set[str]:
-        """Return the versions of agents whose replies are awaited."""
-        domain = next(iter(self._lineup.domains.values()))
-        told = briefs(domain, draw(domain, Split.EVAL, 0), self._design.rules)[Role.SELLER]
-        limit = self._setup().plugin_timeout
-        return {v for v, agent in self._lineup.built.items() if waits(agent, told, limit)}
-
-    def _lined_up(self) -> deque[Place]:
-        """Return the matches to play that wait, in the order to play them in."""
-        if not self._waits:
-            return deque()
-        planned = [place for place in plan(self._design) if self._is_waiting(place)]
-        return deque(place for place in in_order(planned, self._lineup.agents) if place in self._waits)
-
-    def _with_replays(self, queue: deque[Place]) -> deque[Place]:
-        """Return the queue with the replays that were asked for and are not played yet."""
+    def _replays_left(self) -> dict[int, list[Place]]:
+        """Return the replays that were asked for and are not played yet, by the block they follow."""
         if not self.settings.drift:
-            return queue
+            return {}
         scored, voids = self._store.replay_places(self._design)
-        self._tries |= voids
-        if self.settings.retry_voids:
-            self._allowed |= {place: tried + MORE_TRIES for place, tried in voids.items()}
+        self._attempts.before(voids)
         asked = replays(self._design, self.remote, self.settings.drift)
-        again = {
-            block: [place for place in places if place not in scored and self._may_try(place)]
+        return {
+            block: [place for place in places if place not in scored and self._attempts.left(place)]
             for block, places in asked.items()
         }
-        self._replays = {place for places in again.values() for place in places}
-        return with_replays(queue, again, self._design, self.remote)
-
-    def _is_waiting(self, place: Place) -> bool:
-        return bool({place.seller_version, place.buyer_version} & self._waiting_agents)
-
-    def _may_try(self, place: Place) -> bool:
-        return self._tries[place] < max(TRIES, self._allowed.get(place, 0))
 
     def _take(self, share: Share, ledger: Ledger) -> None:
         """Count and keep what was played, and line up voids to be tried again."""
         for place, row in share.rows:
-            replay = place in self._replays
+            replay = place in self._waiting.replays
             count(self.summary.tallies, row, planned=not replay)
             if self._journal is not None:
                 self._journal.match(share.scenario.label, row, replay=replay)
@@ -295,7 +254,7 @@ class Tournament:
 
     def _take_void(self, place: Place, row: Played) -> None:
         """Count a void attempt against its match, and line the match up again where that may help."""
-        self._tries[place] += 1
+        self._attempts.failed(place)
         if row.ending == Ending.HARNESS_ERROR:
             words = f"a bug of bargaining-arena in match {row.key}: {row.detail}"
             self.summary.end_early(Cause.BUG, words)
@@ -303,34 +262,27 @@ class Tournament:
             return
         at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
         self._count_failure(at_fault, row)
-        sides = (self.summary.tallies.get(v) for v in (row.seller_version, row.buyer_version))
-        if not self._may_try(place):
-            self.summary.void += place not in self._replays
-        elif place not in self._waits and place not in self._replays:
-            self._batches.again(place)
-        elif any(tally is not None and tally.set_aside for tally in sides):
-            self.summary.dropped += place not in self._replays
+        if not self._attempts.left(place):
+            self.summary.void += place not in self._waiting.replays
+        elif place in self._waiting:
+            self._waiting.again(place)
         else:
-            self._queue.append(place)
+            self._batches.again(place)
+        self.summary.dropped = self._waiting.dropped
 
     def _count_failure(self, version: str, row: Played) -> None:
-        """Take the agent's matches out of this run's queue: at once where trying again is useless, else
+        """Set the agent aside for the rest of this run: at once where trying again is useless, else
         after too many failures in a row."""
         self._failures[version] += 1
         trouble = None if row.trouble is None else Trouble(row.trouble)
         tally = self.summary.tallies[version]
-        if tally.set_aside is None:
-            permanent = trouble is not None and trouble.permanent
-            if not permanent and self._failures[version] < PAUSE_AFTER:
-                return
-            tally.set_aside = Aside(row.detail, trouble)
-            if self._journal is not None:
-                self._journal.set_aside(tally)
-        kept = [p for p in self._queue if version not in (p.seller_version, p.buyer_version)]
-        gone = [p for p in self._queue if version in (p.seller_version, p.buyer_version)]
-        self.summary.dropped += sum(place not in self._replays for place in gone)
-        self._queue.clear()
-        self._queue.extend(kept)
+        permanent = trouble is not None and trouble.permanent
+        if tally.set_aside is not None or not (permanent or self._failures[version] >= PAUSE_AFTER):
+            return
+        tally.set_aside = Aside(row.detail, trouble)
+        self._waiting.set_aside(version)
+        if self._journal is not None:
+            self._journal.set_aside(tally)
 
     def _interrupt(self) -> None:
         self.summary.interrupted = True

@@ -9,7 +9,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from arena import tournament as tournament_module
 from arena.entry import entry_from
 from arena.lineup import Lineup, request_from, resolve
 from arena.registry import Registry
@@ -17,6 +16,7 @@ from arena.replays import replicates
 from arena.store import Filter, Store
 from arena.summary import Summary
 from arena.tournament import Settings, Tournament
+from arena.waiting import TRIES
 from leaderboard.inference.drift import Drift, drift
 from tests.agents.language_model.scripted_api import Answer, chat, error, scripted_api
 from tests.arena.running import rows
@@ -187,7 +187,7 @@ def test_void_replays_harm_nothing(store: Store, api, monkeypatch: pytest.Monkey
     assert Tournament(store, lineup, Settings(concurrency=1)).run().complete
     api.answers.down = True
     settings = Settings(concurrency=1, drift=SHARE)
-    for _ in range(tournament_module.TRIES * 7 + 1):
+    for _ in range(TRIES * 7 + 1):
         run = Tournament(store, lineup, settings)
         if not run.replays:
             break
@@ -201,7 +201,7 @@ def test_void_replays_harm_nothing(store: Store, api, monkeypatch: pytest.Monkey
     assert store.void_counts(design) == []
     assert found(store) is None
     tried = store.replay_places(design)[1]
-    assert set(tried.values()) == {tournament_module.TRIES}
+    assert set(tried.values()) == {TRIES}
     api.answers.down = False
     again = Tournament(store, lineup, Settings(concurrency=1, drift=SHARE, retry_voids=True))
     assert again.replays == len(tried) > 0
