@@ -18,7 +18,8 @@ from sqlalchemy import (
 from sqlmodel import Field, SQLModel
 
 
-def _text() -> Column[str]:
+def text_column() -> Column[str]:
+    """Return a column of text that must be there."""
     return Column(Text, nullable=False)
 
 
@@ -48,7 +49,7 @@ class AgentRow(SQLModel, table=True):
     __tablename__ = "agents"
 
     version: str = Field(primary_key=True, max_length=12)
-    spec: str = Field(sa_column=_text())
+    spec: str = Field(sa_column=text_column())
     added_at: str = Field(max_length=32)
 
 
@@ -62,8 +63,8 @@ class RegistrationRow(SQLModel, table=True):
     name: str = Field(sa_column=Column(Text, nullable=False, index=True))
     version: str = Field(sa_column=_version(12, "agents.version"))
     role: str = Field(max_length=6)
-    profile: str = Field(sa_column=_text())
-    connection: str = Field(sa_column=_text())
+    profile: str = Field(sa_column=text_column())
+    connection: str = Field(sa_column=text_column())
     registered_at: str = Field(max_length=32)
     withdrawn_at: str | None = Field(default=None, max_length=32)
     withdrawn_reason: str | None = Field(default=None, sa_column=Column(Text))
@@ -75,7 +76,7 @@ class DesignRow(SQLModel, table=True):
     __tablename__ = "designs"
 
     hash: str = Field(primary_key=True, max_length=12)
-    content: str = Field(sa_column=_text())
+    content: str = Field(sa_column=text_column())
     created_at: str = Field(max_length=32)
     last_run_at: str = Field(max_length=32)
     arena_version: str = Field(max_length=32)
@@ -87,8 +88,8 @@ class DomainRow(SQLModel, table=True):
     __tablename__ = "domains"
 
     version: str = Field(primary_key=True, max_length=12)
-    name: str = Field(sa_column=_text())
-    content: str = Field(sa_column=_text())
+    name: str = Field(sa_column=text_column())
+    content: str = Field(sa_column=text_column())
 
 
 class ScenarioRow(SQLModel, table=True):
@@ -102,7 +103,7 @@ class ScenarioRow(SQLModel, table=True):
     )
 
     key: str = Field(primary_key=True, max_length=32)
-    label: str = Field(sa_column=_text())
+    label: str = Field(sa_column=text_column())
     domain_version: str = Field(sa_column=_version(12, "domains.version"))
     split: str = Field(max_length=8)
     number: int = Field(sa_type=BigInteger)
@@ -253,8 +254,8 @@ class DeviationRow(SQLModel, table=True):
     )
     at: str = Field(max_length=32)
     kind: str = Field(max_length=32)
-    what: str = Field(sa_column=_text())
-    reason: str = Field(sa_column=_text())
+    what: str = Field(sa_column=text_column())
+    reason: str = Field(sa_column=text_column())
 
 
 class AuditRow(SQLModel, table=True):
@@ -265,53 +266,27 @@ class AuditRow(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     buyer_version: str = Field(max_length=12, index=True)
     at: str = Field(max_length=32)
-    content: str = Field(sa_column=_text())
+    content: str = Field(sa_column=text_column())
 
 
-class TrainingRunRow(SQLModel, table=True):
-    """A training run: its recipe, how it ended, and why."""
-
-    __tablename__ = "training_runs"
-
-    name: str = Field(primary_key=True, max_length=100)
-    recipe: str = Field(sa_column=_text())
-    started_at: str = Field(max_length=32)
-    ended_at: str | None = Field(default=None, max_length=32)
-    status: str = Field(max_length=32)
-    why: str | None = Field(default=None, sa_column=Column(Text))
-
-
-class TrainingStepRow(SQLModel, table=True):
-    """The metrics of one step of a training run, as a JSON object of numbers."""
-
-    __tablename__ = "training_steps"
-
-    run: str = Field(
-        sa_column=Column(String(100), ForeignKey("training_runs.name"), primary_key=True, nullable=False)
-    )
-    step: int = Field(primary_key=True)
-    metrics: str = Field(sa_column=_text())
-
-
-def _table(model: type[SQLModel]) -> Table:
+def table_of(model: type[SQLModel]) -> Table:
+    """Return the SQLAlchemy table of a row's class."""
     table = model.__table__  # type: ignore[attr-defined]
     assert isinstance(table, Table)
     return table
 
 
-STATE = _table(State)
-AGENTS = _table(AgentRow)
-REGISTRATIONS = _table(RegistrationRow)
-DESIGNS = _table(DesignRow)
-DOMAINS = _table(DomainRow)
-SCENARIOS = _table(ScenarioRow)
-MATCHES = _table(MatchRow)
-VOIDS = _table(VoidRow)
-BILLS = _table(BillRow)
-CALLS = _table(CallRow)
-ANSWERS = _table(AnswerRow)
-MEASURES = _table(MeasuresRow)
-DEVIATIONS = _table(DeviationRow)
-AUDITS = _table(AuditRow)
-TRAINING_RUNS = _table(TrainingRunRow)
-TRAINING_STEPS = _table(TrainingStepRow)
+STATE = table_of(State)
+AGENTS = table_of(AgentRow)
+REGISTRATIONS = table_of(RegistrationRow)
+DESIGNS = table_of(DesignRow)
+DOMAINS = table_of(DomainRow)
+SCENARIOS = table_of(ScenarioRow)
+MATCHES = table_of(MatchRow)
+VOIDS = table_of(VoidRow)
+BILLS = table_of(BillRow)
+CALLS = table_of(CallRow)
+ANSWERS = table_of(AnswerRow)
+MEASURES = table_of(MeasuresRow)
+DEVIATIONS = table_of(DeviationRow)
+AUDITS = table_of(AuditRow)

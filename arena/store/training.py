@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from arena.record import utc_now
 from arena.store.database import StoreError, upsert
-from arena.store.models import TRAINING_RUNS, TRAINING_STEPS
 from arena.store.opened import Opened
+from arena.store.training_tables import TRAINING_RUNS, TRAINING_STEPS
 from scenarios.canonical import canonical
 
 

@@ -3,7 +3,8 @@
 from alembic import context
 from sqlmodel import SQLModel
 
-import arena.store.models  # noqa: F401  (fills the metadata)
+import arena.store.models
+import arena.store.training_tables  # noqa: F401  (both fill the metadata)
 
 connection = context.config.attributes["connection"]
 context.configure(
