@@ -49,7 +49,7 @@ def agent_json(agent: "Registration") -> dict[str, Any]:
         "role": agent.role,
         "spec": agent.spec.content(),
         "profile": agent.profile.model_dump(mode="json", exclude_none=True),
-        "connection": agent.connection.model_dump(mode="json", exclude_none=True),
+        "connection": agent.connection.model_dump(mode="json", exclude_defaults=True),
         "registered_at": agent.registered_at or None,
         "withdrawn_at": agent.withdrawn_at,
         "withdrawn_reason": agent.withdrawn_reason,

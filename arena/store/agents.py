@@ -50,7 +50,7 @@ def insert_registration(connection: sa.Connection, entry: Registration) -> None:
         "version": entry.spec.version,
         "role": entry.role,
         "profile": canonical(entry.profile.model_dump(mode="json", exclude_none=True)),
-        "connection": canonical(entry.connection.model_dump(mode="json", exclude_none=True)),
+        "connection": canonical(entry.connection.model_dump(mode="json", exclude_defaults=True)),
         "registered_at": entry.registered_at,
     }
     connection.execute(sa.insert(REGISTRATIONS).values(row))

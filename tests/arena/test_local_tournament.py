@@ -17,7 +17,7 @@ pytest.importorskip("trl", reason="tiny models need pip install 'bargaining-aren
 
 from agents.local.engine import Engines
 from agents.local.weights import Weights
-from arena import conversations
+from arena import order
 from arena.entry import RegistryError, entry_from
 from arena.lineup import Request, resolve
 from arena.registry import Registry
@@ -236,7 +236,7 @@ def test_each_model_is_brought_into_memory_once_a_block(three: Three) -> None:
 
 def test_models_take_turns_by_blocks(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a tournament that is stopped has compared them on the same cells."""
-    monkeypatch.setattr(conversations, "MATCHES_A_LOAD", 2)
+    monkeypatch.setattr(order, "MATCHES_A_LOAD", 2)
     assert play(three.store, "linear", at_once=1) == [*"aabbcc", *"aabbcc"]
     assert three.loads == [*three.folders, *three.folders]
 
@@ -245,12 +245,16 @@ def test_blocks_are_counted_with_what_is_played_already(
     three: Three, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that a seller that is ahead waits for the others."""
-    monkeypatch.setattr(conversations, "MATCHES_A_LOAD", 2)
+    monkeypatch.setattr(order, "MATCHES_A_LOAD", 2)
     play(three.store, "linear", at_once=1, sellers="a", scenarios=2)
     assert play(three.store, "linear", at_once=1) == [*"aa", *"bbcc", *"aabbcc"]
 
 
-def test_against_a_buyer_that_may_change_over_time_pairs_stay_together(three: Three) -> None:
+def test_against_a_buyer_that_may_change_over_time_blocks_are_small(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that rivals meet it at nearly the same time."""
+    monkeypatch.setattr(order, "MATCHES_A_LOAD_IN_TIME", 1)
     plugin = {"name": "bot", "plugin": "tests.arena.bots:Slow"}
     Registry(three.store).register([entry_from(plugin)])
     assert play(three.store, "bot", at_once=1) == [*"abc"] * 4
