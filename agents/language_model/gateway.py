@@ -26,7 +26,7 @@ from agents.language_model.addresses import Addresses
 from agents.language_model.book import Asked, Book, Came, NoBook
 from agents.language_model.endpoint import Endpoint, place_of
 from agents.language_model.faults import silence, within_context
-from agents.language_model.library import api_key
+from agents.language_model.library import api_key, library
 from agents.language_model.prices import most_tokens, most_usd
 from agents.language_model.provider import SchemaRefusedError, call
 from agents.language_model.redaction import storable
@@ -154,6 +154,7 @@ class Gateway:
 
     async def _once(self, tries: Tries, number: int) -> Completion:
         """Make one call in its turn, and enter it."""
+        library()  # importing it takes seconds, which are not to be the call's
         request, connection = tries.request, tries.connection
         spec, address = request.spec, await self._address(tries, number)
         endpoint = self._endpoint(spec, connection, address)

@@ -25,7 +25,8 @@ def library() -> Any:
     # How much goes at once is the endpoint's to say; who waits for a connection loses time meanwhile.
     os.environ["AIOHTTP_CONNECTOR_LIMIT"] = os.environ["AIOHTTP_CONNECTOR_LIMIT_PER_HOST"] = "10000"
     # It leaves one behind where a call is cancelled before it began, as at Ctrl-C.
-    warnings.filterwarnings("ignore", r"coroutine 'BaseLLMHTTPHandler\..* never awaited", RuntimeWarning)
+    left = r"coroutine '\w+\.a(sync_)?(completion|streaming)\w*' was never awaited"
+    warnings.filterwarnings("ignore", left, RuntimeWarning)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     import litellm
@@ -55,6 +56,7 @@ def unlogged() -> AbstractContextManager[None]:
     That takes a fifth of a call's time, and while it lags behind holds on to what was said. There is no
     setting for it; calls within LiteLLM's calls are not logged, and so pass these for such.
     """
+    library()  # or the import below would be of LiteLLM as it comes, which asks the network for prices
     from litellm._internal_context import internal_sub_call
 
     return internal_sub_call()

@@ -63,6 +63,7 @@ class Reader:
         self, sampling: Mapping[str, Any], format: Mapping[str, Any] | None
     ) -> tuple[dict[str, Any], str | None]:
         """Return the body, or what went wrong in LiteLLM's words."""
+        library()  # before its parts: it is to be imported with our settings
         import litellm.types.utils
         import litellm.utils
 
@@ -85,7 +86,6 @@ class Reader:
     def _arguments(
         self, sampling: Mapping[str, Any], format: Mapping[str, Any] | None
     ) -> dict[str, Any]:
-        library()
         spec = self._spec.model_copy(update={"sampling": dict(sampling)})
         return Request(spec, _MESSAGES, format).arguments
 
