@@ -3,7 +3,7 @@
 from typing import Any
 
 from leaderboard import wording
-from leaderboard.inference.contrasts import Comparison, ContrastPanel
+from leaderboard.inference.compared import Comparison, ContrastPanel
 from leaderboard.inference.statistic import ALPHA, Estimate
 
 _PANEL = (

@@ -36,7 +36,7 @@ def verdict(found: Drift) -> str:
             "what was served changed while the tournament went on: sellers that played at other times, "
             "or in an earlier design, did not meet the same"
         )
-    power = f"a drift of {effect(mde)} would most likely have been seen, a smaller one not"
+    power = f"a drift of {effect(mde)} is seen about three times in four, a smaller one less often"
     few = "; that is little: a larger --drift replays more" if mde > FEW else ""
     return f"no detectable drift; {power}{few}"
 

@@ -10,7 +10,8 @@ from typing import Any
 from arena.analysis import Contrast
 from arena.results import Results
 from leaderboard import comparison
-from leaderboard.inference.contrasts import Comparison, compare_all
+from leaderboard.inference.compared import Comparison
+from leaderboard.inference.contrasts import compare_all
 from leaderboard.inference.guards import Guard, guards
 from leaderboard.inference.statistic import Estimate, mean
 from leaderboard.inference.value import MAIN_PARTS, Value, value

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from leaderboard import wording
 from leaderboard.figures import palette
 from leaderboard.inference.badges import Badge
-from leaderboard.inference.contrasts import Comparison
+from leaderboard.inference.compared import Comparison
 from leaderboard.inference.guards import ALARM as ALARM_GUARD
 from leaderboard.inference.guards import BASE, LEAK, OPENER, Guard, GuardResult
 from leaderboard.inference.splits import ArmSplit

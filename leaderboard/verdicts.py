@@ -10,7 +10,8 @@ from leaderboard.board import Board
 from leaderboard.inference import conduct
 from leaderboard.inference.badges import Badge
 from leaderboard.inference.cells import CellTable, tabulate
-from leaderboard.inference.contrasts import Comparison, compare_all
+from leaderboard.inference.compared import Comparison
+from leaderboard.inference.contrasts import compare_all
 from leaderboard.inference.guards import Guard, GuardResult, guards
 from leaderboard.inference.rates import Rate
 from leaderboard.inference.splits import ArmSplit, splits

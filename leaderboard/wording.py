@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from shlex import quote
 
+from arena import money
 from arena.printable import plain
 from arena.store import DEFAULT, redacted
 from leaderboard.inference.statistic import FEW_CLUSTERS, Estimate
@@ -11,9 +12,9 @@ from leaderboard.inference.statistic import FEW_CLUSTERS, Estimate
 NONE = "–"  # noqa: RUF001 (an en dash is what stands for "nothing" in a table)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, which takes an s in the plural: ``1 seller``, ``2 sellers``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: ``1 seller``, ``2 sellers``; `plural` is for what takes no s."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def score(estimate: Estimate) -> str:
@@ -89,14 +90,8 @@ def share_interval(low: float | None, high: float | None) -> str:
 
 
 def dollars(amount: float | None) -> str:
-    """Return US dollars with two significant digits, or with cents from 1 dollar on."""
-    if amount is None:
-        return NONE
-    return (
-        f"${amount:,.2f}"
-        if amount >= 1 or amount == 0
-        else f"${float(f'{amount:.2g}'):.10f}".rstrip("0")
-    )
+    """Return US dollars, as :func:`arena.money.dollars` does; of none, a dash."""
+    return NONE if amount is None else money.dollars(amount)
 
 
 def mark(estimate: Estimate) -> str:

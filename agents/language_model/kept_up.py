@@ -69,10 +69,8 @@ class KeptUp:
                 self._starts_left = 0
                 self._words = str(error)
             except (RuntimeError, OSError) as error:
-                if (
-                    self._server is not None and self._server.runs
-                ):  # it is too slow: so it would be again
-                    self._starts_left = 0
+                if self._server is not None and self._server.runs:
+                    self._starts_left = 0  # it is too slow: so it would be again
                 self._ended(str(error))
         raise ProviderError(self._words, Trouble.WEIGHTS)
 

@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from arena.lineup import Lineup
+from arena.money import dollars
 from arena.printable import plain
 from arena.summary import Cause, Summary
 from arena.tally import Tally
-from leaderboard.wording import counted, database_option, dollars
+from leaderboard.wording import counted, database_option
 
 FAULTY = 0.1
 """An agent needs attention where so much of what it answers cannot be used: this project's choice."""
 ENOUGH_ANSWERS = 20
 """Below so many answers, a share of faulty ones says little."""
+_MATCHES = ("match is", "matches are")
 
 
 class Notice(NamedTuple):
@@ -49,16 +51,12 @@ def summary_json(summary: Summary, lineup: Lineup, database: str | None) -> dict
 
 def notices(summary: Summary, lineup: Lineup, database: str | None) -> list[Notice]:
     """Return what needs attention, the most important first; `database` as in :func:`closing_lines`."""
-    at = database_option(database)
+    at, void = database_option(database), counted(summary.void, *_MATCHES)
     missing = [
         (summary.interrupted, "interrupted", "stopped before the end"),
-        (
-            summary.void,
-            "void",
-            f"{_matches(summary.void)} void every time and missing (arena voids{at} says whose)",
-        ),
-        (summary.waiting, "left", f"{_matches(summary.waiting)} left to play"),
-        (summary.withdrawn, "withdrawn", f"{_matches(summary.withdrawn)} withdrawn"),
+        (summary.void, "void", f"{void} void every time and missing (arena voids{at} says whose)"),
+        (summary.waiting, "left", f"{counted(summary.waiting, *_MATCHES)} left to play"),
+        (summary.withdrawn, "withdrawn", f"{counted(summary.withdrawn, *_MATCHES)} withdrawn"),
     ]
     tallies = list(summary.tallies.values())
     return [
@@ -114,10 +112,6 @@ def _conduct(tally: Tally, at: str) -> Iterator[Notice]:
     if tally.schema_refused is not None:
         text = f"{name}: its provider refused the schema of an answer, and got {tally.schema_refused}"
         yield Notice("schema_refused", tally.name, f"{text} in its place")
-
-
-def _matches(count: int) -> str:
-    return f"{count:,} {'match is' if count == 1 else 'matches are'}"
 
 
 def _cost(summary: Summary) -> str:

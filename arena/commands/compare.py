@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arena.results import Results
-    from leaderboard.inference.contrasts import Comparison, ContrastPanel
+    from leaderboard.inference.compared import Comparison, ContrastPanel
     from leaderboard.inference.statistic import Estimate
     from scenarios.scenario import Role
 

@@ -18,7 +18,7 @@ def cost_lines(store: Store, tournament: Tournament, lineup: Lineup) -> Iterator
     known = [one.cost_usd for one in found if one.cost_usd is not None]
     for one in found:
         cost = "not known" if one.cost_usd is None else f"about {dollars(one.cost_usd)}"
-        many = counted(one.matches, "match").replace("matchs", "matches")
+        many = counted(one.matches, "match", "matches")
         yield f"  cost:    {plain(one.agent)}: {cost} for {many} ({one.basis})"
     if len(found) > 1 and known:
         beside = "" if len(known) == len(found) else ", beside what is not known"

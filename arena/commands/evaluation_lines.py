@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from arena.design import Design
     from leaderboard.evaluation import Evaluated, SeedMean
-    from leaderboard.inference.contrasts import ContrastPanel
+    from leaderboard.inference.compared import ContrastPanel
 
 PANELS = {False: "open", True: "held out"}
 

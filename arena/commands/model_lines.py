@@ -55,8 +55,8 @@ def _price(agent: "Registration") -> dict[str, float] | None:
 
 def asked_lines(asked: dict[str, Any], connection: "Connection") -> Iterator[str]:
     """Yield :func:`asked_of` and how the model is reached, in words."""
+    from arena.money import dollars
     from leaderboard.receipt_words import settings_words
-    from leaderboard.wording import dollars
 
     if asked["sent"] is not None:
         schema = "a JSON schema" if asked["schema"] else "no schema"

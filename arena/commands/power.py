@@ -8,7 +8,7 @@ from arena.commands.options import AsJson, Db, open_store
 from arena.errors import UserError
 
 if TYPE_CHECKING:
-    from leaderboard.inference.contrasts import Comparison
+    from leaderboard.inference.compared import Comparison
 
 
 def power(

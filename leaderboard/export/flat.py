@@ -16,7 +16,8 @@ from leaderboard import comparison
 from leaderboard.board import board
 from leaderboard.export.matches import COLUMNS, match_rows
 from leaderboard.inference.badges import badges
-from leaderboard.inference.contrasts import Comparison, ContrastPanel, asked
+from leaderboard.inference.compared import Comparison, ContrastPanel
+from leaderboard.inference.contrasts import asked
 from leaderboard.verdicts import to_json, verdicts
 from scenarios.scenario import Role
 

@@ -19,7 +19,8 @@ from leaderboard import board_words, glossary, markup, void_words, wording
 from leaderboard.board import Board, board
 from leaderboard.export import conditions, sections
 from leaderboard.inference.badges import Badge, badges
-from leaderboard.inference.contrasts import Comparison, asked
+from leaderboard.inference.compared import Comparison
+from leaderboard.inference.contrasts import asked
 from leaderboard.inference.drift import Drift, drift
 from leaderboard.inference.voids import Missing, missing
 from leaderboard.known import anchors

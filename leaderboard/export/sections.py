@@ -10,7 +10,7 @@ from leaderboard.board import BoardPanel, Row
 from leaderboard.figures import board as board_figure
 from leaderboard.figures import intervals as interval_figure
 from leaderboard.figures.svg import svg
-from leaderboard.inference.contrasts import Comparison, ContrastPanel
+from leaderboard.inference.compared import Comparison, ContrastPanel
 from leaderboard.inference.guards import ALARM, LEAK, Guard, GuardResult
 from leaderboard.markup import cell, heading, table, text
 from leaderboard.tables import board as board_table

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from arena.analysis import Analysis
 from arena.design import Design
-from leaderboard.inference.contrasts import Comparison
+from leaderboard.inference.compared import Comparison
 from leaderboard.known import Known
 from scenarios.scenario import Role
 

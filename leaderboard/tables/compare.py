@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from arena.store import Listed
 from leaderboard import comparison, signs, wording
-from leaderboard.inference.contrasts import Comparison, ContrastPanel
+from leaderboard.inference.compared import Comparison, ContrastPanel
 from leaderboard.inference.gaps import Gap
 from leaderboard.inference.splits import ArmSplit
 from leaderboard.inference.statistic import Estimate

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from leaderboard import comparison, signs, wording
-from leaderboard.inference.contrasts import Comparison
+from leaderboard.inference.compared import Comparison
 from leaderboard.inference.scaling import Point, rate_label, size_label
 from leaderboard.markup import cell, heading, link, table, text
 from leaderboard.tables.cells import stacked

@@ -9,7 +9,8 @@ from arena.results import Results
 from arena.store import Listed, Store, StoredDesign
 from leaderboard import board_words, comparison, dialogue, markup, wording
 from leaderboard.figures import intervals as interval_figure
-from leaderboard.inference.contrasts import Comparison, compare
+from leaderboard.inference.compared import Comparison
+from leaderboard.inference.contrasts import compare
 from leaderboard.inference.gaps import Gap, widest
 from leaderboard.inference.splits import splits
 from leaderboard.inference.statistic import Estimate

@@ -72,20 +72,16 @@ def running(found: Pace, planned: int, now: datetime) -> str | None:
     if found.recent < 2 or minutes <= 0:
         if now - last >= WINDOW:
             return None
-        return f"A match began at {last:%H:%M} UTC; {_matches(left)} left."
+        return f"A match began at {last:%H:%M} UTC; {wording.counted(left, 'match', 'matches')} left."
     usual = (last - first) / (found.recent - 1)
     if now - last > max(PATIENCE, 10 * usual):
         return None
     rate = (found.recent - 1) / minutes
-    pace = "under 1 match" if rate < 1 else _matches(round(rate))
+    pace = "under 1 match" if rate < 1 else wording.counted(round(rate), "match", "matches")
     return (
         f"Up to {last:%H:%M} UTC, {pace} a minute began; {left:,} left, about {_span(left / rate)} "
         "at that rate."
     )
-
-
-def _matches(number: int) -> str:
-    return f"{number:,} match{'' if number == 1 else 'es'}"
 
 
 def _span(minutes: float) -> str:
