@@ -64,6 +64,8 @@ class Budget:
         Raises GivenUpError where no call holds anything and the first of them does not fit; from then
         on, nothing fits.
         """
+        if most == 0:
+            return  # a call that is free waits for nobody
         admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._came += 1
         heappush(self._waiting, (rank, self._came, most, admitted))

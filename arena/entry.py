@@ -35,7 +35,7 @@ class Entry(BaseModel):
     Beside `weights`, `model` may say what they are.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: str
     role: Literal["seller", "buyer", "both"] = "both"

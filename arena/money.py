@@ -26,6 +26,8 @@ def usd(nano: int) -> float:
 
 def dollars(amount: float) -> str:
     """Return US dollars with two significant digits, or with cents from 1 dollar on."""
-    if amount >= 1 or amount == 0:
+    rounded = float(f"{amount:.2g}")
+    if rounded >= 1 or amount == 0:
         return f"${amount:,.2f}"
-    return f"${float(f'{amount:.2g}'):.10f}".rstrip("0")
+    shown = f"{rounded:.10f}".rstrip("0")
+    return f"${shown.ljust(len('0.00'), '0')}"

@@ -42,7 +42,11 @@ ServersAtOnce = Annotated[
 Budget = Annotated[
     float | None,
     option(
-        MACHINE, "US dollars that all runs of this design may spend at providers.", "USD", min=0.000001
+        MACHINE,
+        "US dollars that all runs of this design may spend at providers.",
+        "USD",
+        min=0.000001,
+        max=1e9,
     ),
 ]
 AllowUnpriced = Annotated[bool, option(MACHINE, "Play outside the budget what has no known price.")]
