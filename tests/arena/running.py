@@ -8,6 +8,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
+
+from arena.cli import app
+
 ROOT = Path(__file__).parents[2]
 NOT_COMPARED = {"started_at", "seconds", "worker", "seller_latency_s", "buyer_latency_s"}
 """Columns that may differ between two runs of one design."""
@@ -38,6 +42,13 @@ def arena(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedPro
         text=True,
         timeout=300,
     )
+
+
+def invoke(*arguments: object, code: int = 0) -> str:
+    """Run a command in this process; return what it printed on standard output."""
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == code, f"{done.output}\n{done.exception}"
+    return done.stdout
 
 
 def rows(database: Path, table: str = "matches") -> dict[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from arena.cli import app
-from tests.arena.running import ROOT, arena, command, environment, rows
+from tests.arena.running import ROOT, arena, command, environment, invoke, rows
 
 PLAYED = ("run-tournament", "--sellers", "boulware,random", "--buyers", "linear,hardliner")
 SMALL = (*PLAYED, "--domains", "coffee_import,car_sale", "--scenarios", "2")
@@ -22,17 +22,7 @@ PIPE = 65_536
 """Bytes that Linux holds in a pipe before the writer has to wait."""
 
 
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ARENA_DB", raising=False)
-
-
-def invoke(*arguments: object, code: int = 0) -> str:
-    """Run a command in this process; return what it printed on standard output."""
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert done.exit_code == code, f"{done.output}\n{done.exception}"
-    return done.stdout
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def refused(*arguments: object) -> str:

@@ -14,7 +14,7 @@ from arena.cli import app
 from arena.errors import UserError
 from arena.journal import Journal
 from tests.agents.language_model.conftest import _warm, faulty
-from tests.arena.running import arena, command, environment, rows
+from tests.arena.running import arena, command, environment, invoke, rows
 from tests.arena.tournament.test_stopping import wait_for
 
 __all__ = ["_warm", "faulty"]
@@ -25,16 +25,7 @@ SMALL = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ARENA_DB", raising=False)
-
-
-def invoke(*arguments: object, code: int = 0) -> str:
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert done.exit_code == code, f"{done.output}\n{done.exception}"
-    return done.stdout
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def events(path: str | Path = "log.jsonl") -> list[dict[str, Any]]:

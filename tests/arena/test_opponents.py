@@ -1,6 +1,6 @@
 """In which guise a buyer that was trained against stands in a design, and what is said of that."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,6 @@ BOULWARE = spec_of("boulware").version
 CHAIRS = bundled("small")["chairs"].version
 NOT_BOULWARE = {"name": "late", "scripted": "boulware", "set": {"exponent": 0.4}}
 """Another agent by its version, the same strategy."""
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(str(tmp_path / "arena.db")) as opened:
-        yield opened
 
 
 def register(store: Store, **fields: Any) -> str:

@@ -11,12 +11,6 @@ from tests.arena.running import rows
 from tests.arena.store.matches import design, freeze
 
 
-@pytest.fixture
-def store(tmp_path: Path):
-    with Store.open(str(tmp_path / "arena.db")) as opened:
-        yield opened
-
-
 def test_deviations_are_kept_by_design_oldest_first(store: Store) -> None:
     one, other = design(), design(seed=1)
     freeze(store, one)

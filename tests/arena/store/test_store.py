@@ -19,12 +19,6 @@ from tests.arena.running import rows
 from tests.arena.store.matches import design, fill, freeze, row
 
 
-@pytest.fixture
-def store(tmp_path: Path):
-    with Store.open(str(tmp_path / "arena.db")) as opened:
-        yield opened
-
-
 def test_a_committed_match_is_never_overwritten(store: Store, tmp_path: Path) -> None:
     made = fill(store, design())
     before = rows(tmp_path / "arena.db")

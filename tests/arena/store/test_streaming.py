@@ -1,22 +1,14 @@
 """Whole designs read match by match: all of them, in order, from one snapshot."""
 
 import json
-from pathlib import Path
 
 import numpy as np
-import pytest
 import sqlalchemy as sa
 
 from arena.measures import DTYPE
 from arena.schedule import plan
-from arena.store import Filter, Store, streaming
+from arena.store import Filter, streaming
 from tests.arena.store import matches
-
-
-@pytest.fixture
-def store(tmp_path: Path):
-    with Store.open(str(tmp_path / "arena.db")) as store:
-        yield store
 
 
 def test_every_match_comes_once_with_its_scenario_and_measures(store, monkeypatch):

@@ -57,12 +57,6 @@ def api():
         yield running
 
 
-@pytest.fixture
-def store(tmp_path: Path):
-    with Store.open(str(tmp_path / "arena.db")) as opened:
-        yield opened
-
-
 def lined_up(store: Store, address: str, **changes: object) -> Lineup:
     entry = {"name": "served", "model": "openai/test-model", "api_base": address, "price_in": 0.0}
     Registry(store).register([entry_from(entry | {"price_out": 0.0})])

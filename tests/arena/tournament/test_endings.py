@@ -35,10 +35,7 @@ ASKED = ("run-tournament", "--sellers", "m,boulware", "--buyers", "linear", "--y
 SMALL = (*ASKED, "--domains", "coffee_import", "--scenarios", "8", "--concurrency", "2")
 
 
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ARENA_DB", raising=False)
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def invoke(*arguments: object) -> tuple[int, str]:

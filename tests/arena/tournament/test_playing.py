@@ -26,12 +26,6 @@ SMALL = {
 }
 
 
-@pytest.fixture
-def store(tmp_path: Path):
-    with Store.open(str(tmp_path / "arena.db")) as opened:
-        yield opened
-
-
 @pytest.fixture(autouse=True)
 def _fresh_bots() -> None:
     bots.calls.clear()
