@@ -13,11 +13,12 @@ class Occasion:
     """The match that is being played."""
 
     match: str
-    """Its key."""
+    """Its key; empty outside a tournament."""
     replicate: int
     limit_s: float | None = None
-    """Seconds that an answer may take, all tries of asking for it included."""
+    """Seconds that an answer of a served model may take, all tries of asking for it and the pauses
+    between them included, but not what they wait for others."""
 
 
 OCCASION: ContextVar[Occasion | None] = ContextVar("OCCASION", default=None)
-"""None where no match of a tournament is played, as in `arena check` and in training."""
+"""None where no match is played, as in `arena check`; in training, it names no match."""

@@ -39,8 +39,11 @@ from scenarios.scenario import Role
 DETAIL_LIMIT = 500
 """Characters kept of an error's words."""
 MODEL_TIMEOUT_S = 1200.0
-"""A turn of a match with a language model, where the user set no limit: room for the retries that its
-provider's adapter makes, and for weights on this machine to be loaded and to answer others first."""
+"""A turn of a match with a language model, where the user set no limit: room for further tries at its
+provider, and for weights on this machine to be loaded and to answer others first."""
+HUNG_S = 86_400.0
+"""A served model's turn that takes so much longer than its limit, waiting for others included, hangs in
+code of ours."""
 _MOST = 2**50
 """Above any real usage, and small enough that a database takes the sums over a match."""
 
@@ -72,10 +75,14 @@ def alarm(seconds: float | None) -> Generator[None]:
 def turn_limit(agent: Agent, turn_timeout: float | None, model_timeout: float) -> float | None:
     """Return the seconds that a turn of `agent` may take where it is awaited; None: any number.
 
-    Plug-ins are limited by `turn_timeout`, language models by `model_timeout`, scripted agents not.
+    Plug-ins are limited by `turn_timeout`, weights on this machine by `model_timeout`, scripted agents
+    not. A served model's limit is its gateway's to keep, which knows what of a turn is the provider's:
+    here only a hang of that code ends it.
     """
     if agent.spec.kind == "scripted":
         return None
+    if agent.spec.kind == "model":
+        return model_timeout + HUNG_S
     return model_timeout if agent.spec.is_language_model else turn_timeout
 
 
@@ -86,6 +93,8 @@ def failure(agent: Agent, error: BaseException) -> Failure:
     if isinstance(error, StillAnsweringError):
         return Failure(Ending.FORFEIT_TIMEOUT, str(error)[:DETAIL_LIMIT])
     late = isinstance(error, (Overrun, TimeoutError))
+    if agent.spec.kind == "model" and isinstance(error, Overrun):
+        return Failure(Ending.HARNESS_ERROR, _detail(error))
     if agent.spec.is_language_model and late:
         return Failure(Ending.PROVIDER_ERROR, _detail(error), Trouble.SILENCE)
     if agent.spec.kind != "plugin":
@@ -206,9 +215,10 @@ async def run_async(
 ) -> Outcome:
     """Play `game` on the running event loop. For agents of every kind; coroutines are awaited.
 
-    A plug-in's turn may take `turn_timeout` seconds, a language model's `model_timeout`. Ordinary
-    functions of plug-ins run in a thread of their own, so that a hang stops only their match. Raises
-    GivenUpError where the run cannot go on.
+    A plug-in's turn may take `turn_timeout` seconds, one of weights on this machine `model_timeout`, and
+    a served model's what :class:`agents.occasion.Occasion` says. Ordinary functions of plug-ins run in a
+    thread of their own, so that a hang stops only their match. Raises GivenUpError where the run cannot
+    go on.
     """
     minds: dict[Role, Negotiator] = {}
     try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from agents.agent import Agent, Negotiator, Reply, View
+from agents.occasion import OCCASION, Occasion
 from arena.drivers import MODEL_TIMEOUT_S, Overrun, ask, failure, turn_limit
 from arena.play import Failure, Game, Outcome
 from scenarios.scenario import Role
@@ -76,15 +77,16 @@ async def _others(
 ) -> None:
     """Let the other sides move until every live match waits for the learner."""
     while due := [seat for seat in seats if seat.turn is not None and seat.turn[0] is not learner]:
-        replies = await asyncio.gather(
-            *(_reply(seat, turn_limit(seat.other, turn_timeout, model_timeout)) for seat in due)
-        )
+        replies = await asyncio.gather(*(_reply(seat, turn_timeout, model_timeout) for seat in due))
         for seat, reply in zip(due, replies, strict=True):
             seat.send(reply)
 
 
-async def _reply(seat: Seat, limit: float | None) -> Reply | Failure:
+async def _reply(seat: Seat, turn_timeout: float | None, model_timeout: float) -> Reply | Failure:
+    """Return the other side's reply. Runs in a task of its own."""
     assert seat.turn is not None
+    OCCASION.set(Occasion(match="", replicate=0, limit_s=model_timeout))
+    limit = turn_limit(seat.other, turn_timeout, model_timeout)
     asked = ask(seat.other, seat.minds, seat.turn[1], seat.rng)
     if limit is None:
         return await asked

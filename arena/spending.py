@@ -10,7 +10,7 @@ import json
 import secrets
 import zlib
 from collections import defaultdict
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -43,7 +43,8 @@ class Spending:
     ) -> None:
         """Read what the design's runs have spent so far; nothing is written yet."""
         ceiling = None if budget_usd is None else nano_within(budget_usd)
-        self._store, self._design, self.caches = store, design_hash, cache
+        self._store, self._design = store, design_hash
+        self.cache = self if cache else None
         self.budget = Budget(ceiling, store.charged(design_hash))
         self.accounts: defaultdict[str, Account] = defaultdict(Account)
         """What this run's calls came to, by the agent's version; they grow as calls are settled."""
@@ -109,17 +110,13 @@ class Spending:
         )
 
     def alone(self, key: str) -> AbstractAsyncContextManager[None]:
-        """Return what lets one request with this key be answered at a time, where this run has a cache:
-        whoever asks the same at the same time is given the same answer."""
-        if not self.caches:
-            return nullcontext()
+        """Return what lets one request with this key be answered at a time: whoever asks the same at the
+        same time is given the same answer."""
         return self._asking.setdefault(key, asyncio.Lock())
 
     def known(self, key: str, agent: str, match: str | None) -> Completion | None:
         """Return a cached answer, marked, at no cost, with its tokens and latency of when it was given;
         None where there is none."""
-        if not self.caches:
-            return None
         blob = self._answers.get(key) or self._leaving.get(key) or self._store.answer(key)
         if blob is None:
             return None
@@ -133,9 +130,8 @@ class Spending:
         return found
 
     def keep(self, key: str, completion: Completion) -> None:
-        """Cache a completion, where this run has a cache."""
-        if self.caches:
-            self._answers[key] = _written(completion)
+        """Cache a completion."""
+        self._answers[key] = _written(completion)
 
     def flush(self) -> None:
         """Write what is not written yet: at once, or soon where a budget has a transaction of its own

@@ -4,7 +4,8 @@ The arena keeps such a book in its store, with a budget and a cache (`arena/spen
 nothing is limited or kept.
 """
 
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -40,12 +41,32 @@ class Asked:
     """The most it can cost; None where the price is not known."""
 
 
+class Cache(Protocol):
+    """Answers that are kept, by their requests' keys."""
+
+    def alone(self, key: str) -> AbstractAsyncContextManager[None]:
+        """Return what lets one request with this key be answered at a time: the others are then
+        answered from the cache."""
+        ...
+
+    def known(self, key: str, agent: str, match: str | None) -> Completion | None:
+        """Return what is kept under a request's key, marked as such and entered as what `agent` (its
+        version) is given in `match` (its key); None where nothing is."""
+        ...
+
+    def keep(self, key: str, completion: Completion) -> None:
+        """Keep a completion."""
+        ...
+
+
 class Book(Protocol):
     """A record of calls."""
 
-    caches: bool
-    """Whether answers are kept. Where not, none is asked for, and no request's key is worked out, which
-    takes time."""
+    @property
+    def cache(self) -> Cache | None:
+        """Where answers are kept. Where they are not, no request's key is worked out, which takes
+        time."""
+        ...
 
     async def reserve(self, asked: Asked) -> int:
         """Enter a call before it is made, and return its number for :meth:`settle`.
@@ -61,25 +82,11 @@ class Book(Protocol):
         """Enter what came of a call: the completion where there is one, else the trouble."""
         ...
 
-    def alone(self, key: str) -> AbstractAsyncContextManager[None]:
-        """Return what lets one request with this key be answered at a time, where there is a cache: the
-        others are then answered from it."""
-        ...
-
-    def known(self, key: str, agent: str, match: str | None) -> Completion | None:
-        """Return what is cached under a request's key, marked as such and entered as what `agent` (its
-        version) is given in `match` (its key); None where nothing is."""
-        ...
-
-    def keep(self, key: str, completion: Completion) -> None:
-        """Cache a completion, where there is a cache."""
-        ...
-
 
 class NoBook:
     """Nothing is limited, entered or cached."""
 
-    caches = False
+    cache: Cache | None = None
 
     async def reserve(self, asked: Asked) -> int:
         """Let every call pass."""
@@ -90,13 +97,31 @@ class NoBook:
     ) -> None:
         """Enter nothing."""
 
-    def alone(self, key: str) -> AbstractAsyncContextManager[None]:
-        """Let every request pass."""
-        return nullcontext()
 
-    def known(self, key: str, agent: str, match: str | None) -> Completion | None:
-        """Know nothing."""
-        return None
+class Entry:
+    """A call in a book, which is settled once."""
 
-    def keep(self, key: str, completion: Completion) -> None:
-        """Keep nothing."""
+    def __init__(self, book: Book, call: int) -> None:
+        self._book, self._call = book, call
+        self.sent = False
+        """Whether it is on its way, so that the provider may work on it."""
+        self.settled = False
+
+    def settle(
+        self, came: Came, completion: Completion | None = None, trouble: Trouble | None = None
+    ) -> None:
+        """Enter what came of it."""
+        self.settled = True
+        self._book.settle(self._call, came, completion, trouble)
+
+
+@asynccontextmanager
+async def entered(book: Book, asked: Asked) -> AsyncGenerator[Entry]:
+    """Enter a call for as long as it is waited for and made; one that is broken off, as at the end of
+    the run, is settled by whether it was sent."""
+    entry = Entry(book, await book.reserve(asked))
+    try:
+        yield entry
+    finally:
+        if not entry.settled:
+            entry.settle(Came.UNKNOWN if entry.sent else Came.NOTHING)

@@ -1,11 +1,12 @@
 """How language models are reached in one run: from a conversation to an answer, come what may.
 
-A request is answered from the cache, or it waits for its place at the endpoint, is entered in the book
-with the most that it may cost, is sent, and is settled. What fails for a passing reason is tried again,
+A request is answered from the cache, or it is entered in the book with the most that it may cost, waits
+for its place at the endpoint, is sent, and is settled. What fails for a passing reason is tried again,
 a bounded number of times and no longer than a bounded time.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from tenacity.stop import stop_base
 
 from agents.agent import ProviderError, StillAnsweringError, Trouble
 from agents.language_model.addresses import Addresses
-from agents.language_model.book import Asked, Book, Came, NoBook
+from agents.language_model.book import Asked, Book, Came, Entry, NoBook, entered
 from agents.language_model.endpoint import Endpoint, place_of
 from agents.language_model.faults import silence, within_context
 from agents.language_model.library import api_key, library
@@ -40,8 +41,8 @@ TIMEOUT_S = 300.0
 TRIES = 6
 """A request is sent at most this often."""
 PATIENCE_S = 180.0
-"""No further try begins later than this after the first was sent, nor is a longer Retry-After waited
-for."""
+"""No further try is lined up later than this after the first was sent, nor is a longer Retry-After
+waited for."""
 FIRST_PAUSE_S = 1.0
 """Between tries: drawn evenly from 0 to this, then to twice as much, and so on up to LONGEST_PAUSE_S. It
 comes on top of what a Retry-After asks for, so that not all come back at once."""
@@ -62,33 +63,42 @@ class Answered(NamedTuple):
 
 
 class Tries(stop_base):
-    """The time that one request and its further tries have."""
+    """The time that an answer has, however often it is asked for: that of the calls and of the pauses
+    between them. What a try waits for its turn, for others who use the same place, budget or server, is
+    nobody's doing and is not counted."""
 
-    def __init__(self, request: Request, connection: Connection, occasion: Occasion) -> None:
-        self.request, self.connection, self.occasion = request, connection, occasion
-        timeout_s, limit_s = connection.timeout_s or TIMEOUT_S, occasion.limit_s
-        self.whole_s = timeout_s if limit_s is None else min(timeout_s, limit_s)
+    def __init__(self, connection: Connection, occasion: Occasion) -> None:
+        self.connection, self.occasion = connection, occasion
+        self._limit_s = math.inf if occasion.limit_s is None else occasion.limit_s
+        self.whole_s = min(connection.timeout_s or TIMEOUT_S, self._limit_s)
         """Seconds that a call may take where none was lost before it."""
-        self._until = None if limit_s is None else time.monotonic() + limit_s
-        self._sent: float | None = None
+        self._queued_s = 0.0
+        self._begun: float | None = None
+        """When the first was sent."""
+        self._patient_from: float | None = None
 
-    def send(self) -> float:
-        """Return the seconds that a call has which is sent now."""
-        now = time.monotonic()
-        self._sent = self._sent or now
-        left = self.whole_s if self._until is None else self._until - now
+    def send(self, queued_s: float) -> float:
+        """Return the seconds that a call has which is sent now, after waiting so long for its turn."""
+        self._queued_s += queued_s
+        now = self._clock()
+        self._begun = now if self._begun is None else self._begun
+        self._patient_from = now if self._patient_from is None else self._patient_from
+        left = self._limit_s - (now - self._begun)
         return max(0.001, min(self.whole_s, left))
 
     def forgive(self) -> None:
         """Count patience from the next sending: an address that was silent took what there was."""
-        self._sent = None
+        self._patient_from = None
 
     def __call__(self, retry_state: RetryCallState) -> bool:
         """Return whether another try would come too late."""
-        begins = time.monotonic() + retry_state.upcoming_sleep
-        if self._until is not None and begins >= self._until:
+        begins = self._clock() + retry_state.upcoming_sleep
+        if self._begun is not None and begins - self._begun >= self._limit_s:
             return True
-        return self._sent is not None and begins - self._sent > PATIENCE_S
+        return self._patient_from is not None and begins - self._patient_from > PATIENCE_S
+
+    def _clock(self) -> float:
+        return time.monotonic() - self._queued_s
 
 
 class Gateway:
@@ -117,30 +127,31 @@ class Gateway:
         A provider that refuses `schema` is asked for plain JSON, and if it refuses that, for text.
         Raises ProviderError, StillAnsweringError, and GivenUpError where a budget is spent.
         """
+        tries = Tries(connection, OCCASION.get() or Occasion(match="", replicate=0))
         formats = (None,) if schema is None else (schema, PLAIN_JSON, None)
         while True:
             refused = self._refused.get(spec.version, 0)
             request = Request(spec, messages, formats[refused])
             try:
-                return Answered(await self._answer(request, connection), request)
+                return Answered(await self._answer(request, tries), request)
             except SchemaRefusedError:
                 self._refused[spec.version] = max(refused + 1, self._refused.get(spec.version, 0))
 
-    async def _answer(self, request: Request, connection: Connection) -> Completion:
-        occasion = OCCASION.get() or Occasion(match="", replicate=0)
-        if not self._book.caches:
-            return await self._tried(Tries(request, connection, occasion))
+    async def _answer(self, request: Request, tries: Tries) -> Completion:
+        cache, occasion = self._book.cache, tries.occasion
+        if cache is None:
+            return await self._tried(request, tries)
         key = request.key(occasion.replicate)
-        async with self._book.alone(key):
-            known = self._book.known(key, request.spec.version, occasion.match or None)
+        async with cache.alone(key):
+            known = cache.known(key, request.spec.version, occasion.match or None)
             if known is not None:
                 return known
-            completion = await self._tried(Tries(request, connection, occasion))
+            completion = await self._tried(request, tries)
             if not completion.refused:
-                self._book.keep(key, completion)
+                cache.keep(key, completion)
             return completion
 
-    async def _tried(self, tries: Tries) -> Completion:
+    async def _tried(self, request: Request, tries: Tries) -> Completion:
         """Return the model's answer of the first try that brings one."""
         async for attempt in AsyncRetrying(
             retry=retry_if_exception(lambda error: self._passes(error, tries.connection)),
@@ -149,52 +160,56 @@ class Gateway:
             reraise=True,
         ):
             with attempt:
-                completion = await self._once(tries, attempt.retry_state.attempt_number)
+                completion = await self._once(request, tries, attempt.retry_state.attempt_number)
         return completion
 
-    async def _once(self, tries: Tries, number: int) -> Completion:
+    async def _once(self, request: Request, tries: Tries, number: int) -> Completion:
         """Make one call in its turn, and enter it."""
+        since = time.monotonic()
         library()  # importing it takes seconds, which are not to be the call's
-        request, connection = tries.request, tries.connection
-        spec, address = request.spec, await self._address(tries, number)
+        spec, connection = request.spec, tries.connection
+        address = await self._address(spec, tries, number)
         endpoint = self._endpoint(spec, connection, address)
         taken, given = most_tokens(request.messages, request.format), request.most_given
-        async with endpoint.slot(taken // 4 + given):
-            most = most_usd(spec, connection, taken, given)
-            asked = Asked(spec.version, tries.occasion.match or None, number, most)
-            entry = await self._book.reserve(asked)
-            timeout_s = tries.send()
+        most = most_usd(spec, connection, taken, given)
+        asked = Asked(spec.version, tries.occasion.match or None, number, most)
+        # First the budget: who waits for it is not to keep others from the endpoint.
+        async with entered(self._book, asked) as entry, endpoint.slot(taken // 4 + given):
+            timeout_s = tries.send(time.monotonic() - since)
+            entry.sent = True
             try:
                 completion = await call(request, connection, address, timeout_s)
             except SchemaRefusedError:
-                self._book.settle(entry, Came.NOTHING, None, Trouble.REJECTED)
+                entry.settle(Came.NOTHING, trouble=Trouble.REJECTED)
                 raise
             except ProviderError as error:
-                free = error.trouble in _UNBILLED or not error.reached
-                came = Came.NOTHING if free else Came.UNKNOWN
-                self._book.settle(entry, came, None, error.trouble)
-                silent = error.trouble is Trouble.SILENCE and timeout_s >= ENOUGH * tries.whole_s
-                if silent or error.trouble is Trouble.CONNECTION:
-                    self._addresses.failed(address)
-                if silent:
+                whole = timeout_s >= ENOUGH * tries.whole_s
+                self._failed(error, entry, endpoint, address, whole)
+                if whole and error.trouble is Trouble.SILENCE:
                     tries.forgive()
-                if error.trouble is Trouble.RATE_LIMIT:
-                    endpoint.refused(min(error.retry_after_s or FIRST_PAUSE_S, PATIENCE_S))
                 raise
             except StillAnsweringError:
-                self._book.settle(entry, Came.UNKNOWN, None, None)
+                entry.settle(Came.UNKNOWN)
                 if timeout_s >= ENOUGH * tries.whole_s:
                     raise
                 raise silence(spec, address, timeout_s, "earlier tries took its time") from None
-            except BaseException:  # the end of the run
-                self._book.settle(entry, Came.UNKNOWN, None, None)
-                raise
             completion = storable(completion, api_key(connection, address))
             refused = completion.fault == "context_overrun"  # before anybody worked on it
-            self._book.settle(entry, Came.NOTHING if refused else Came.ANSWER, completion, None)
+            entry.settle(Came.NOTHING if refused else Came.ANSWER, completion)
             endpoint.answered()
             self._addresses.answered(address)
             return within_context(completion, request, address)
+
+    def _failed(
+        self, error: ProviderError, entry: Entry, endpoint: Endpoint, address: str | None, whole: bool
+    ) -> None:
+        """Enter a call that failed, and what it shows of its place; `whole`: it had all of its time."""
+        free = error.trouble in _UNBILLED or not error.reached
+        entry.settle(Came.NOTHING if free else Came.UNKNOWN, trouble=error.trouble)
+        if error.trouble is Trouble.CONNECTION or (whole and error.trouble is Trouble.SILENCE):
+            self._addresses.failed(address)
+        if error.trouble is Trouble.RATE_LIMIT:
+            endpoint.refused(min(error.retry_after_s or FIRST_PAUSE_S, PATIENCE_S))
 
     def _passes(self, error: BaseException, connection: Connection) -> bool:
         """Return whether another try may help: silence is one address's, where there are several."""
@@ -203,9 +218,9 @@ class Gateway:
         silent = error.trouble is Trouble.SILENCE
         return error.trouble.passing or (silent and self._addresses.others(connection))
 
-    async def _address(self, tries: Tries, number: int) -> str | None:
+    async def _address(self, spec: AgentSpec, tries: Tries, number: int) -> str | None:
         """Return where a try goes: to a server of ours, which is up by then, or where the agent says."""
-        serving = serving_of(tries.request.spec, tries.connection)
+        serving = serving_of(spec, tries.connection)
         if serving is None:
             return self._addresses.choose(tries.connection, tries.occasion, number)
         if self._servers is None:

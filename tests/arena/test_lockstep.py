@@ -9,8 +9,10 @@ import pytest
 
 from agents.agent import Agent, Brief, ProviderError, Reply, View, propose
 from agents.build import build
+from agents.occasion import OCCASION
 from agents.scripted import spec_of
 from agents.spec import AgentSpec
+from arena import drivers
 from arena.drivers import run
 from arena.lockstep import Answer, Seat, run_lockstep
 from arena.play import Failure, Game, Outcome, briefs, play
@@ -108,11 +110,17 @@ def test_buyers_answer_at_the_same_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "ending"), [("model", Ending.PROVIDER_ERROR), ("plugin", Ending.FORFEIT_TIMEOUT)]
+    ("kind", "ending"),
+    [
+        ("model", Ending.HARNESS_ERROR),
+        ("local", Ending.PROVIDER_ERROR),
+        ("plugin", Ending.FORFEIT_TIMEOUT),
+    ],
 )
 def test_a_buyer_that_hangs_loses_its_own_match_only(
-    kind: Literal["model", "plugin"], ending: Ending
+    monkeypatch: pytest.MonkeyPatch, kind: Literal["model", "local", "plugin"], ending: Ending
 ) -> None:
+    monkeypatch.setattr(drivers, "HUNG_S", 0.1)
     answer, _ = answers_of(build(spec_of("linear")))
     quick, slow = build(spec_of("linear")), Waiting(kind, 600.0)
     agents: list[Any] = [quick, slow, quick, slow]
@@ -121,6 +129,20 @@ def test_a_buyer_that_hangs_loses_its_own_match_only(
     assert [outcome.ending is ending for outcome in outcomes] == [False, True, False, True]
     assert outcomes[1].at_fault is Role.BUYER
     assert (outcomes[1].seller_score is None) is ending.void
+
+
+def test_a_served_models_gateway_is_told_its_limit_and_keeps_it() -> None:
+    class Told(Waiting):
+        async def reply(self, view: View) -> Reply:
+            limits.add(getattr(OCCASION.get(), "limit_s", None))
+            return await super().reply(view)
+
+    limits: set[float | None] = set()
+    seats = [Seat(game(0), Told("model", 0.05), Random(0))]
+    answer, _ = answers_of(build(spec_of("linear")))
+    (outcome,) = asyncio.run(run_lockstep(seats, Role.SELLER, answer, model_timeout=0.01))
+    assert not outcome.ending.void
+    assert limits == {0.01}
 
 
 @pytest.mark.parametrize("kind", ["model", "local"])

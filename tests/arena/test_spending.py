@@ -342,15 +342,10 @@ def test_replicates_share_no_answer_and_hits_are_marked(book_of: Callable[..., S
         assert again or asking(book, 0) is not None  # another run knows it as well
 
 
-def test_without_a_cache_nothing_is_kept_or_known(book_of: Callable[..., Spending]) -> None:
+def test_a_run_has_a_cache_only_where_it_is_asked_for(book_of: Callable[..., Spending]) -> None:
+    assert book_of().cache is None
     book = book_of(cache=True)
-    keeping(book, 0)
-    book.flush()
-    assert asking(book_of(), 0) is None
-    book = book_of()
-    keeping(book, 1)
-    book.flush()
-    assert asking(book_of(cache=True), 1) is None
+    assert book.cache is book
 
 
 def test_hits_cost_nothing_and_are_counted(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Conversations that do not fit or that a filter flags: what is kept of them, and what they cost."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import pytest
@@ -28,7 +29,7 @@ OWN = [SYSTEM, ASKED, {"role": "assistant", "content": "Well, " * 40}, ASKED]
 class Kept(NoBook):
     """A book with a cache."""
 
-    caches = True
+    cache: "Kept | None" = None
     kept: list[Completion] = field(default_factory=list)
     settled: list[tuple[Came, Completion | None, Trouble | None]] = field(default_factory=list)
 
@@ -39,6 +40,15 @@ class Kept(NoBook):
         self, call: int, came: Came, completion: Completion | None, trouble: Trouble | None
     ) -> None:
         self.settled.append((came, completion, trouble))
+
+    def __post_init__(self) -> None:
+        self.cache = self
+
+    def alone(self, key: str) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
+    def known(self, key: str, agent: str, match: str | None) -> Completion | None:
+        return None
 
     def keep(self, key: str, completion: Completion) -> None:
         self.kept.append(completion)

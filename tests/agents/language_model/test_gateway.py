@@ -4,11 +4,12 @@ import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from agents.agent import GivenUpError, ProviderError, StillAnsweringError, Trouble
-from agents.language_model import gateway, model_spec
+from agents.language_model import gateway, model_spec, provider
 from agents.language_model.book import Asked, Came, NoBook
 from agents.language_model.faults import own_words
 from agents.language_model.gateway import PATIENCE_S, Gateway
@@ -113,6 +114,116 @@ def test_patience_counts_from_the_first_sending(
     assert time.monotonic() - begun < PATIENCE_S
 
 
+class Clock:
+    """What the gateway takes for the time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("limit_s", [None, 1.5 * PATIENCE_S])
+def test_waiting_for_a_turn_takes_nothing_off_the_time_for_tries(
+    faulty: FaultyApi, monkeypatch: pytest.MonkeyPatch, limit_s: float | None
+) -> None:
+    """Neither before the first try nor between tries; what calls take, does."""
+    clock, given = Clock(), []
+
+    class Slow(Entries):
+        async def reserve(self, asked: Asked) -> int:
+            clock.now += 10 * PATIENCE_S
+            return await super().reserve(asked)
+
+    async def call(*arguments: Any) -> Completion:
+        clock.now += PATIENCE_S / 4
+        given.append(arguments[-1])
+        return await sent(*arguments)
+
+    async def main() -> Completion:
+        OCCASION.set(Occasion("1", 0, limit_s))
+        return await ask(faulty, Slow(), timeout_s=1000.0)
+
+    sent = gateway.call
+    monkeypatch.setattr(gateway, "time", clock)
+    monkeypatch.setattr(gateway, "call", call)
+    monkeypatch.setattr(gateway, "_backoff", lambda state: 0.0)
+    faulty.plan = first(4, "error_500")
+    assert "propose" in asyncio.run(main()).text
+    most = 1000.0 if limit_s is None else limit_s
+    left = [most if limit_s is None else most - used * PATIENCE_S / 4 for used in range(5)]
+    assert given == pytest.approx(left)
+    given.clear()
+    faulty.plan = always("error_500")
+    with pytest.raises(ProviderError) as raised:
+        asyncio.run(main())
+    assert raised.value.trouble is Trouble.SERVER
+    assert len(given) == 5  # one more would begin later than PATIENCE_S
+
+
+def test_who_waits_for_the_budget_keeps_no_other_from_the_endpoint(faulty: FaultyApi) -> None:
+    """The second match is there first; what is left of the budget is the first one's."""
+
+    class Ranked(Entries):
+        async def reserve(self, asked: Asked) -> int:
+            if asked.match == "2":
+                came.set()
+                await answered.wait()
+            return await super().reserve(asked)
+
+        def settle(self, *given: Any) -> None:
+            super().settle(*given)
+            answered.set()
+
+    came, answered = asyncio.Event(), asyncio.Event()
+
+    async def main() -> list[str]:
+        asks, reached = Gateway(Ranked()), Connection(api_base=faulty.address, max_concurrent=1)
+
+        async def match(name: str) -> str:
+            OCCASION.set(Occasion(name, 0))
+            return (await asks.complete(SPEC, reached, MESSAGES)).completion.text
+
+        second = asyncio.create_task(match("2"))
+        await came.wait()
+        return await asyncio.gather(asyncio.create_task(match("1")), second)
+
+    texts = asyncio.run(asyncio.wait_for(main(), 60))
+    assert all("propose" in text for text in texts)
+
+
+def test_a_call_that_is_given_up_before_it_is_sent_costs_nothing(
+    faulty: FaultyApi, book: Entries
+) -> None:
+    faulty.plan = always("hang")
+
+    async def main() -> None:
+        asks, reached = Gateway(book), Connection(api_base=faulty.address, max_concurrent=1)
+        calls = [asyncio.create_task(asks.complete(SPEC, reached, MESSAGES)) for _ in range(3)]
+        while not faulty.requests:
+            await asyncio.sleep(0.01)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+
+    asyncio.run(main())
+    assert sorted(came for _, came, _ in book.settled) == [Came.NOTHING, Came.NOTHING, Came.UNKNOWN]
+    assert len(faulty.requests) == 1
+
+
+def test_a_bug_of_ours_in_a_call_is_not_the_providers(
+    faulty: FaultyApi, book: Entries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: object, chunk: object) -> None:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(provider.Stream, "add", broken)
+    with pytest.raises(KeyError, match="a bug"):
+        asyncio.run(ask(faulty, book, stream=True))
+    assert len(faulty.requests) == 1
+
+
 def test_pauses_grow_and_differ() -> None:
     class State:
         attempt_number, outcome = 1, None
@@ -129,8 +240,6 @@ def test_pauses_grow_and_differ() -> None:
 
 def test_litellm_never_tries_by_itself(faulty: FaultyApi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway, "TRIES", 1)
-    from agents.language_model import provider
-
     for model in ("hosted_vllm/m", "openai/m"):
         for fault in ("error_500", "error_503", "rate_limit", "reset_before_headers", "rejected_422"):
             faulty.requests.clear()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agents.agent import Action, ActionKind, Reply, View, accept
+from arena import drivers
 from arena.protocol import ATTEMPTS, Ending, Fault
 from scenarios.scenario import Role
 from tests.arena.protocol.causes import FAULTY, FINE, OFFER, STOPS, TIMEOUT, WAITED_FOR, hang_asleep
@@ -125,14 +126,21 @@ def test_a_coroutine_is_awaited_and_its_hang_is_its_forfeit() -> None:
     assert (outcome.ending, len(outcome.turns)) == (Ending.FORFEIT_TIMEOUT, 3)
 
 
-def test_a_model_that_is_silent_is_the_providers_doing() -> None:
+@pytest.mark.parametrize(
+    ("kind", "ending"), [("local", Ending.PROVIDER_ERROR), ("model", Ending.HARNESS_ERROR)]
+)
+def test_weights_here_that_are_silent_are_void_and_a_gateway_that_hangs_is_our_bug(
+    monkeypatch: pytest.MonkeyPatch, kind: str, ending: Ending
+) -> None:
     async def hang() -> Reply:
         await asyncio.sleep(5)
         return accept()
 
-    seller = Replay([lambda view: hang()], "model")
-    outcome = match(seller, talk_for_ever(), driver=run_event_loop, timeout=TIMEOUT)
-    assert outcome.ending is Ending.PROVIDER_ERROR
+    monkeypatch.setattr(drivers, "HUNG_S", 0.1)
+    outcome = match(
+        Replay([lambda view: hang()], kind), talk_for_ever(), driver=run_event_loop, timeout=TIMEOUT
+    )
+    assert outcome.ending is ending
 
 
 def test_a_hang_that_catches_everything_is_rung_again() -> None:
