@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +25,14 @@ class SchemaRefusedError(Exception):
     """The provider takes no such schema."""
 
 
+class _LiteLLMError(Exception):
+    """What LiteLLM raised, so that a bug of ours is not taken for a provider's trouble."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+
 @dataclass
 class Stream:
     """What came of a stream so far."""
@@ -38,7 +48,7 @@ class Stream:
     def add(self, chunk: Any) -> None:
         """Take in a piece."""
         self.chunks.append(chunk)
-        delta = chunk.choices[0].delta if chunk.choices else None
+        delta = getattr(chunk.choices[0], "delta", None) if chunk.choices else None
         words = (getattr(delta, name, None) for name in ("content", "reasoning_content"))
         if new := sum(len(word) for word in words if isinstance(word, str)):
             self.characters += new
@@ -64,8 +74,9 @@ async def call(
     try:
         async with asyncio.timeout(timeout_s):
             response = await _response(arguments, connection.stream, stream)
-    except Exception as error:
+    except (TimeoutError, _LiteLLMError) as raised:
         # `from None`: the chain would show the request, and with it the key.
+        error = raised.error if isinstance(raised, _LiteLLMError) else raised
         if isinstance(error, TimeoutError) and stream.running(timeout_s):
             raise StillAnsweringError(
                 f"{request.spec.model} was still answering after {timeout_s:g} s, "
@@ -102,19 +113,35 @@ def _arguments(
 
 async def _response(arguments: dict[str, Any], streamed: bool, stream: Stream) -> Any:
     """Return LiteLLM's response; a stream's parts are gathered in `stream` on the way."""
-    with unlogged():
+    with unlogged(), _theirs():
         response = await library().acompletion(**arguments)
     if not streamed:
         return response
-    async for chunk in response:
+    async for chunk in _chunks(response):
         stream.add(chunk)
     sent = response.chunks
     stream.came = bool(sent)
-    whole = library().stream_chunk_builder(stream.chunks, messages=arguments["messages"])
+    with _theirs():
+        whole = library().stream_chunk_builder(stream.chunks, messages=arguments["messages"])
     # Where the provider did not count tokens, LiteLLM guesses: that is not known.
     if whole is not None and all(getattr(chunk, "usage", None) is None for chunk in sent):
         whole.usage = None
     return whole
+
+
+async def _chunks(response: Any) -> AsyncGenerator[Any]:
+    with _theirs():
+        async for chunk in response:
+            yield chunk
+
+
+@contextmanager
+def _theirs() -> Generator[None]:
+    """Mark what LiteLLM raises."""
+    try:
+        yield
+    except Exception as error:
+        raise _LiteLLMError(error) from None
 
 
 def _completion(
