@@ -47,7 +47,7 @@ def test_what_it_is_sent_and_how_it_is_reached(api: Api) -> None:
     done = arena("check", "m")
     assert done.exit_code == 0, done.output
     assert "sent: temperature 0.0, max_tokens 4096, top_k 4; a JSON schema; prompt v1" in done.stdout
-    assert "price: $2.00 a million tokens in, $0.5 out" in done.stdout
+    assert "price: $2.00 a million tokens in, $0.50 out" in done.stdout
     assert f"reached at {api.address}" in done.stdout
     assert "limits: 30 s a call, 3 requests at once" in done.stdout
     body = api.requests[0]

@@ -69,7 +69,6 @@ def test_how_it_is_reached_is_kept_and_updates_the_same_agent() -> None:
         "api_bases": ["http://127.0.0.1:2/v1"],
         "max_concurrent": 4,
         "requests_per_minute": 60,
-        "server_args": [],
         "stream": True,
         "tokens_per_minute": 90000,
     }
