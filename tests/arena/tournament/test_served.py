@@ -142,9 +142,12 @@ def test_a_match_of_two_servers_has_both(store: Store, seller: Callable[..., Pat
     _, summary, told = run(store, settings, sellers=["a", "b"], buyers=["c", "b"], scenarios=2)
     assert summary.complete
     assert summary.played == 8
-    # Three pairs of three servers, two at a time: one of them has to make room and come back.
-    assert sorted(len(lives(file)) for file in files.values()) == [1, 1, 2]
-    assert len(told) == 8
+    # Three pairs of three servers, two at a time: at least one of them has to make room and come back,
+    # and which matches end first decides whether another has to.
+    starts = [len(lives(file)) for file in files.values()]
+    assert set(starts) <= {1, 2}
+    assert sum(starts) >= 4
+    assert len(told) == 2 * sum(starts)
 
 
 def test_a_user_is_told_what_is_missing_before_anything_is_frozen(
