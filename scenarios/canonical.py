@@ -8,12 +8,12 @@ import hashlib
 import json
 from typing import Any
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 def canonical(content: Any) -> str:
     """Return `content` as canonical JSON. Raises ValueError for NaN or infinity."""
-    return json.dumps(
-        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return _ENCODER.encode(content)
 
 
 def digest(content: Any, length: int = 64) -> str:

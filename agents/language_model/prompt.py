@@ -28,6 +28,7 @@ ATTEMPTS = 3
 NO_ANSWER = "(no answer)"
 """Stands for an empty answer in the history: providers refuse messages without text."""
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _NAME = re.compile(r"([a-z]+)(\d+)")
 Message = dict[str, str]
 """``{"role": "system" | "user" | "assistant", "content": text}``."""
@@ -155,7 +156,7 @@ def quoted(text: str) -> str:
     """
     return "".join(
         char if char.isprintable() and char not in "<[" else _escaped(char)
-        for char in json.dumps(text, ensure_ascii=False)
+        for char in _ENCODER.encode(text)
     )
 
 
@@ -164,7 +165,7 @@ def _escaped(char: str) -> str:
 
 
 def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return _ENCODER.encode(text)
 
 
 def _limit(brief: Brief) -> str:
@@ -231,4 +232,4 @@ def _package(offer: Package, terms: Iterable[Term]) -> str:
         for term, option in zip(terms, offer, strict=True)
         if option != UNNAMED
     }
-    return json.dumps(named, ensure_ascii=False)
+    return _ENCODER.encode(named)
