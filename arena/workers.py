@@ -107,6 +107,9 @@ class Table:
         self._setup, self._gateway = setup, gateway
         self._agents: dict[str, Agent] = {}
         self._scenario = lru_cache(CACHED_SCENARIOS)(self._draw)
+        self._row = lru_cache(CACHED_SCENARIOS)(
+            lambda which: drawn(self._scenario(which)[0], setup.design.draw)
+        )
         self.worker = str(os.getpid())
         self._plugins = {v for v, (spec, _) in setup.agents.items() if spec.kind == "plugin"}
 
@@ -184,7 +187,7 @@ class Table:
         return found, briefs(domain, found, self._setup.design.rules), Yardstick(found)
 
     def _drawn(self, place: Place) -> Drawn:
-        return drawn(self.scenario(place), self._setup.design.draw)
+        return self._row(place.scenario)
 
 
 class WorkerDied(Exception):
