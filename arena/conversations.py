@@ -63,13 +63,13 @@ async def converse(
                 return
 
     seats = [asyncio.create_task(seat()) for _ in range(min(concurrency, len(queue)))]
-    pending = set(seats)
+    together = asyncio.gather(*seats)  # to wait for hundreds of tasks ten times a second takes time
     try:
-        while pending and not stop.is_set():
-            done, pending = await asyncio.wait(pending, timeout=0.1, return_when=asyncio.FIRST_EXCEPTION)
-            for task in done:
-                task.result()
+        while not together.done() and not stop.is_set():
+            await asyncio.wait({together}, timeout=0.1)
             pulse()
+        if together.done():
+            together.result()
     finally:
         await _end(seats)
 

@@ -5,11 +5,12 @@
 plays two models against two scripted buyers in the eight open domains, 256 matches at once, against a
 server on loopback that answers after 200 ms: all of a tournament, from the prompt to the committed
 match; then again under a budget, and with a cache. The same requests, as many at once, are sent by plain
-``litellm.acompletion``; and once more as the arena calls it, without LiteLLM's own logging and with its
-half a million objects kept from the search for garbage. Each is a process of its own on one processor,
-the server another. Printed are requests a second, by processor time and by the clock, their ratio to
-plain LiteLLM's in the same round, and how memory grew over the second half of the tournament. On a busy
-machine the clock says little. ARENA_BENCHMARKS names a file to write the figures to as JSON.
+``litellm.acompletion``, which logs them afterwards, as far as it gets to; until all are logged; and as
+the arena calls it, without that logging and with less search for garbage. Each is a process of its own
+on one processor, the server another. Printed are requests a second, by processor time and by the clock,
+their ratio to plain LiteLLM's in the same round, and how memory grew over the second half of the
+tournament. On a busy machine the clock says little. ARENA_BENCHMARKS names a file to write the figures to
+as JSON.
 """
 
 import asyncio
@@ -61,7 +62,8 @@ TOURNAMENTS: Mapping[str, Mapping[str, Any]] = {
     "arena, a budget": {"budget": 1e6},
     "arena, a cache": {"cache": True},
 }
-CALLS = (PLAIN, "LiteLLM, unlogged")
+LOGGED, UNLOGGED = "LiteLLM, logged", "LiteLLM, unlogged"
+CALLS = (PLAIN, LOGGED, UNLOGGED)
 
 
 class Rehearsal(Gateway):
@@ -177,29 +179,29 @@ def tournament(address: str, together: int, scenarios: int, **how: Any) -> dict[
     }
 
 
-def bare(address: str, together: int, scenarios: int, plainly: bool) -> dict[str, Any]:
-    """Send the tournament's requests by themselves; return the figures. `plainly`: by LiteLLM as it
-    comes, but for its map of prices, which it would fetch."""
-    asked = requests(scenarios)
-    if plainly:
-        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-        import litellm
+def bare(address: str, together: int, scenarios: int, name: str) -> dict[str, Any]:
+    """Send the tournament's requests by themselves, in one of the ways of CALLS; return the figures."""
+    asked, ours = requests(scenarios), name == UNLOGGED
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches its map of prices
+    if ours:
+        library()
+    import litellm
+    from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER as worker
 
-        acompletion: Callable[..., Any] = litellm.acompletion
-    else:
-        acompletion = library().acompletion
-    warm_up(acompletion, address)
+    warm_up(litellm.acompletion, address)
     waiting: Iterator[Request] = iter(asked)
 
     async def one_after_another() -> None:
         for request in waiting:
-            with nullcontext() if plainly else unlogged():
-                await acompletion(**request.arguments, api_base=address, api_key=NO_KEY)
+            with unlogged() if ours else nullcontext():
+                await litellm.acompletion(**request.arguments, api_base=address, api_key=NO_KEY)
 
     async def all_requests() -> None:
         await asyncio.gather(*(one_after_another() for _ in range(together)))
+        if name == LOGGED:
+            await worker.flush()
 
-    with nullcontext() if plainly else loaded():
+    with loaded() if ours else nullcontext():
         return {**_timed(lambda: asyncio.run(all_requests())), "requests": len(asked)}
 
 
@@ -274,7 +276,7 @@ def main() -> None:
     if name in TOURNAMENTS:
         found = tournament(address, int(together), int(scenarios), **TOURNAMENTS[name])
     else:
-        found = bare(address, int(together), int(scenarios), plainly=name == PLAIN)
+        found = bare(address, int(together), int(scenarios), name)
     print(json.dumps(found))
 
 
