@@ -9,8 +9,8 @@ match; then again under a budget, and with a cache. The same requests, as many a
 the arena calls it, without that logging and with less search for garbage. Each is a process of its own
 on one processor, the server another. Printed are requests a second, by processor time and by the clock,
 their ratio to plain LiteLLM's in the same round, and how memory grew over the second half of the
-tournament. On a busy machine the clock says little. ARENA_BENCHMARKS names a file to write the figures to
-as JSON.
+tournament. On a busy machine the clock says little. ARENA_BENCHMARKS names a file to write the figures
+to as JSON.
 """
 
 import asyncio
