@@ -6,6 +6,7 @@ it is killed (:mod:`agents.local.leash`).
 
 import atexit
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 READY_S = 1800.0
@@ -87,6 +89,8 @@ class Server:
         if self._process.stdin is not None and not self._process.stdin.closed:
             self._process.stdin.close()  # the leash: it ends the server, and then itself
         self._process.wait()
+        with suppress(ProcessLookupError):  # it kills its group itself, unless it was killed
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._log.close()
 
 

@@ -137,6 +137,22 @@ def test_a_server_that_is_killed_is_started_again(weights: Path) -> None:
     ]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent ended")
+def test_one_whose_leash_is_killed_ends_with_it_and_is_started_again(weights: Path) -> None:
+    async def work(servers: Servers) -> None:
+        await servers.address(wanted(weights))
+        server = servers._known[wanted(weights)]._server
+        assert server is not None
+        assert healthy(await killed(servers, wanted(weights), server._process.pid))
+        async with asyncio.timeout(30):
+            while not gone(lives(weights)[0]):
+                await asyncio.sleep(0.01)
+        assert not gone(lives(weights)[1])
+
+    with_servers(work)
+    assert len(lives(weights)) == 2
+
+
 def test_one_that_ends_again_and_again_is_given_up(weights: Path) -> None:
     async def work(servers: Servers) -> ProviderError:
         await servers.address(wanted(weights))
