@@ -10,23 +10,17 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.agents.language_model import bargainer
-from tests.agents.language_model.faulty_api import chunks, completion
+from tests.agents.language_model.bargainer import Body, answered, chunks
 
-Body = dict[str, Any]
 ADDRESSES = {"ANTHROPIC_API_BASE": "", "OPENAI_BASE_URL": "/v1"}
 """Variables by which LiteLLM is told of another address than the provider's, and the path there."""
-
-
-def as_openai(body: Body) -> Body:
-    return completion(body, bargainer.answer(body["messages"]))
 
 
 def as_anthropic(body: Body) -> Body:
     """Its system prompt stands apart, and texts may be lists of blocks."""
     messages = [{"role": "system", "content": body["system"]}, *body["messages"]]
     plain = [{**message, "content": _text(message["content"])} for message in messages]
-    said = as_openai({**body, "messages": plain})
+    said = answered({**body, "messages": plain})
     usage = {f"{way}put_tokens": said["usage"][f"{kind}_tokens"] for way, kind in _COUNTED}
     text = said["choices"][0]["message"]["content"]
     return {
@@ -36,13 +30,13 @@ def as_anthropic(body: Body) -> Body:
 
 
 def as_ollama(body: Body) -> Body:
-    said = as_openai(body)
+    said = answered(body)
     usage = {"prompt_eval_count": said["usage"]["prompt_tokens"], "eval_count": 50}
     message = said["choices"][0]["message"]
     return {"model": body["model"], "message": message, "done": True, "done_reason": "stop", **usage}
 
 
-FORMS = {"/chat/completions": as_openai, "/v1/messages": as_anthropic, "/api/chat": as_ollama}
+FORMS = {"/chat/completions": answered, "/v1/messages": as_anthropic, "/api/chat": as_ollama}
 """What answers, by how the path ends."""
 _COUNTED = (("in", "prompt"), ("out", "completion"))
 

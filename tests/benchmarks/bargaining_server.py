@@ -34,8 +34,7 @@ async def _serve(latency_s: float) -> None:
         said = body["messages"]
         text = bargainer.answer(said) if len(said) > 1 else "Good morning."
         await asyncio.sleep(latency_s)
-        taken = sum(len(message["content"]) for message in said) // 4
-        return web.json_response(_completion(body["model"], text, taken))
+        return web.json_response(bargainer.completion(body, text))
 
     app = web.Application(client_max_size=2**24)
     app.router.add_post("/v1/chat/completions", answer)
@@ -45,23 +44,6 @@ async def _serve(latency_s: float) -> None:
     print(f"http://127.0.0.1:{runner.addresses[0][1]}/v1", flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     await runner.cleanup()
-
-
-def _completion(model: str, text: str, taken: int) -> dict[str, object]:
-    given = len(text) // 4
-    message = {"role": "assistant", "content": text}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": model,
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {
-            "prompt_tokens": taken,
-            "completion_tokens": given,
-            "total_tokens": taken + given,
-        },
-    }
 
 
 if __name__ == "__main__":

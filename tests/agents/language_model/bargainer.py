@@ -1,13 +1,15 @@
 """A model that bargains by arithmetic: its answer is a function of the conversation alone.
 
 It reads the payoff table of prompt `v1`, asks for less every turn, and takes what is worth as much as
-what it would ask for next.
+what it would ask for next. Here is also the form in which OpenAI-compatible servers send an answer.
 """
 
 import json
 import re
 from typing import Any
 
+Body = dict[str, Any]
+TOKEN_CHARACTERS = 4
 FIRST, STEP = 95.0, 9.0
 """Points it asks for on its first turn, and how much less on each that follows."""
 _TERM = re.compile(r'^- ("(?:[^"\\]|\\.)*") \[.*?\]: (.*)$', re.MULTILINE)
@@ -49,3 +51,41 @@ def _package(system: str, target: float) -> dict[str, str]:
         package[name] = min(options, key=lambda option: (row[option], option))
         spare -= best - row[package[name]]
     return package
+
+
+def completion(body: Body, content: str | None, finish: str = "stop", **message: Any) -> Body:
+    """Return a chat completion, with usage counted in characters."""
+    taken = sum(len(m["content"]) for m in body["messages"]) // TOKEN_CHARACTERS
+    given = len(content or "") // TOKEN_CHARACTERS + 1
+    said = {"role": "assistant", "content": content, **message}
+    return {
+        "id": "chat-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": body["model"],
+        "choices": [{"index": 0, "finish_reason": finish, "message": said}],
+        "usage": {"prompt_tokens": taken, "completion_tokens": given, "total_tokens": taken + given},
+    }
+
+
+def answered(body: Body) -> Body:
+    """Return the completion that holds the model's answer to a request."""
+    return completion(body, answer(body["messages"]))
+
+
+def chunks(body: Body, content: Body) -> list[Body]:
+    """Return a completion in pieces, as a stream sends it: usage comes last, where it was asked for."""
+    (choice,) = content["choices"]
+    message = dict(choice["message"])
+    text, message["content"] = message["content"] or "", ""
+    pieces = [text[at : at + 40] for at in range(0, len(text), 40)]
+    deltas = [message, *({"content": piece} for piece in pieces)]
+    same = {"object": "chat.completion.chunk"} | {
+        key: content[key] for key in ("id", "created", "model")
+    }
+    found = [same | {"choices": [{"index": 0, "delta": d, "finish_reason": None}]} for d in deltas]
+    last = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+    found.append(same | {"choices": [last]})
+    if (body.get("stream_options") or {}).get("include_usage"):
+        found.append(same | {"choices": [], "usage": content["usage"]})
+    return found

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.agents.language_model.bargainer import completion
+
 
 @dataclass
 class Answer:
@@ -22,17 +24,11 @@ class Answer:
 
 def chat(content: str | None = "{}", finish: str = "stop", usage: bool = True, **extra: Any) -> Answer:
     """Return a successful chat completion; `extra` goes into its message."""
-    message = {"role": "assistant", "content": content, **extra}
-    body = {
-        "id": "chat-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "served-model",
-        "choices": [{"index": 0, "finish_reason": finish, "message": message}],
-    }
-    if usage:
-        given = 4096 if finish == "length" else 50  # as many as an answer may have
-        body["usage"] = {"prompt_tokens": 1000, "completion_tokens": given, "total_tokens": 1000 + given}
+    body = completion({"model": "served-model", "messages": []}, content, finish, **extra)
+    given = 4096 if finish == "length" else 50  # as many as an answer may have
+    body["usage"] = {"prompt_tokens": 1000, "completion_tokens": given, "total_tokens": 1000 + given}
+    if not usage:
+        del body["usage"]
     return Answer(body=body)
 
 

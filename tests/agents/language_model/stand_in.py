@@ -42,18 +42,7 @@ class Handler(BaseHTTPRequestHandler):
         answers += 1
         if life <= asked.deaths and answers >= asked.after:
             os._exit(1)
-        message = {"role": "assistant", "content": bargainer.answer(body["messages"])}
-        self._send(
-            200,
-            {
-                "id": "1",
-                "object": "chat.completion",
-                "created": 1,
-                "model": body["model"],
-                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-                "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
-            },
-        )
+        self._send(200, bargainer.answered(body))
 
     def _send(self, status: int, content: object) -> None:
         body = json.dumps(content).encode()

@@ -19,7 +19,9 @@ from arena.drivers import run_async
 from arena.play import Outcome, briefs, play
 from arena.protocol import ATTEMPTS, Ending, Fault, Rules
 from scenarios.scenario import Role
-from tests.agents.language_model.faulty_api import FAULTS, OVERRUNS, Body, FaultyApi, Plan, always
+from tests.agents.language_model.bargainer import Body
+from tests.agents.language_model.faults import FAULTS, OVERRUNS
+from tests.agents.language_model.faulty_api import FaultyApi, Plan, always
 from tests.arena.protocol.flat import FLAT, SCENARIO, Replay
 
 MODEL = "hosted_vllm/m"
