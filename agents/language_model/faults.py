@@ -9,6 +9,7 @@ server's 500, and knows the wordings of some providers only. What it was told by
 of the exception's causes.
 """
 
+import math
 import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +43,11 @@ _QUOTA = re.compile(
 )
 _LATER = re.compile(r"(try again|retry) in|retry_?delay|per[ _](minute|hour|day)", re.IGNORECASE)
 """Google says of a limit of rate, too, that a quota is exceeded."""
+LONGEST_S = 86_400.0
+"""What a Retry-After may ask for, in seconds: limits are by the day at most. One that asks for more, or
+for what is no time, is passed over as if it were not there. This project's choice."""
+_NAMED = re.compile(r"(?:litellm\.)?(\w+Error|Timeout)(?: Error)?: |\w+Exception(?: \w+Error)? - ")
+"""What LiteLLM puts before a provider's words, one or several: classes of its own, and whose words."""
 _REFUSING = (400, 403, 413, 422)
 _BY_STATUS = {
     401: Trouble.AUTHENTICATION,
@@ -108,7 +114,7 @@ def provider_error(
     where = address or "the provider"
     trouble = _trouble(error)
     unreachable = _unreachable(error)
-    detail = unreachable or str(error) or type(error).__name__
+    detail = unreachable or _words(error)
     told = f"{spec.model}: {_advice(error, trouble, connection, where, timeout_s)}: {detail}"
     told = clean(told, api_key(connection, address))
     return ProviderError(told, trouble, _retry_after(error), reached=unreachable is None)
@@ -171,13 +177,15 @@ def _advice(
         return "LiteLLM knows no provider by this name; check --model (PROVIDER/MODEL, as openai/gpt-5)"
     if trouble is Trouble.REJECTED and _filtered(error):
         return f"the filter of {where} flagged the conversation, most of it not the model's own words"
+    asked_s = _retry_after(error)
+    later = "" if asked_s is None else f", with a Retry-After of {asked_s:,.0f} s"
     named = connection.api_key_env
     key = f"the key in {named}" if named else "the key (name its variable with --api-key-env)"
     return {
         Trouble.AUTHENTICATION: f"{where} refused access; check {key}",
         Trouble.UNKNOWN_MODEL: f"{where} does not know the model; check its name and --api-base",
         Trouble.QUOTA: f"{where} says that the account has no money left; top it up",
-        Trouble.RATE_LIMIT: f"{where} is limiting the rate (429); lower --concurrency or wait",
+        Trouble.RATE_LIMIT: f"{where} is limiting the rate (429{later}); lower --concurrency or wait",
         Trouble.CONTEXT: "the match does not fit the model's context; serve it with a larger one",
         Trouble.REJECTED: f"{where} rejected the request; check sampling and --structured",
         Trouble.MALFORMED: f"{where} sent no completion",
@@ -214,18 +222,34 @@ def _filtered(error: Exception) -> bool:
     return _status(error) in (400, 403) and _FILTER.search(str(error)) is not None
 
 
+def _words(error: Exception) -> str:
+    """Return an exception's class, once, and the provider's own words, as far as there are any."""
+    words, kinds = str(error), library().exceptions
+    while found := _NAMED.match(words):
+        if found[1] is not None and not hasattr(kinds, found[1]):
+            break  # a class of the provider's
+        words = words[found.end() :]
+    return f"{type(error).__name__}: {words}".rstrip(": ")
+
+
 def _retry_after(error: Exception) -> float | None:
-    """Return the seconds of a Retry-After header, a number or a date, where the provider sent one."""
+    """Return the seconds of a Retry-After header, a number or a date, where the provider sent one that
+    can be meant: neither below 0 nor above LONGEST_S."""
     for source in (getattr(error, "litellm_response_headers", None), getattr(error, "response", None)):
         headers = getattr(source, "headers", source) or {}
-        if "retry-after" not in headers:
-            continue
-        with suppress(ValueError, TypeError):
-            return max(0.0, float(headers["retry-after"]))
-        with suppress(ValueError, TypeError):
-            until = parsedate_to_datetime(headers["retry-after"])
-            return max(0.0, (until - datetime.now(UTC)).total_seconds())
+        if "retry-after" in headers:
+            asked_s = _seconds(headers["retry-after"])
+            return asked_s if 0 <= asked_s <= LONGEST_S else None
     return None
+
+
+def _seconds(asked: str) -> float:
+    """Return the seconds that a header asks for; NaN where it cannot be read."""
+    with suppress(ValueError, TypeError):
+        return float(asked)
+    with suppress(ValueError, TypeError):
+        return (parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds()
+    return math.nan
 
 
 def _unreachable(error: BaseException | None) -> str | None:

@@ -47,6 +47,9 @@ FIRST_PAUSE_S = 1.0
 """Between tries: drawn evenly from 0 to this, then to twice as much, and so on up to LONGEST_PAUSE_S. It
 comes on top of what a Retry-After asks for, so that not all come back at once."""
 LONGEST_PAUSE_S = 30.0
+SHARED_PAUSE_S = 60.0
+"""Others that are reached at the same place wait for a Retry-After with the one it was sent to, but no
+longer than this: rates are by the minute. This project's choice."""
 ENOUGH = 0.9
 """A stream that still runs at the timeout is the model's doing where its call had this share of its
 time; else tries and waiting before it took the rest. This project's choice."""
@@ -209,7 +212,7 @@ class Gateway:
         if error.trouble is Trouble.CONNECTION or (whole and error.trouble is Trouble.SILENCE):
             self._addresses.failed(address)
         if error.trouble is Trouble.RATE_LIMIT:
-            endpoint.refused(min(error.retry_after_s or FIRST_PAUSE_S, PATIENCE_S))
+            endpoint.refused(_shared_pause(error.retry_after_s))
 
     def _passes(self, error: BaseException, connection: Connection) -> bool:
         """Return whether another try may help: silence is one address's, where there are several."""
@@ -242,3 +245,11 @@ def _pause(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome is not None else None
     asked = error.retry_after_s if isinstance(error, ProviderError) else None
     return (asked or 0.0) + _backoff(state)
+
+
+def _shared_pause(asked_s: float | None) -> float:
+    """Return the seconds that nothing is sent to a place after a 429 that asked for `asked_s`. What is
+    longer than anybody is patient nobody waits for: it ends the one call that it was sent to."""
+    if not asked_s or asked_s > PATIENCE_S:
+        return FIRST_PAUSE_S
+    return min(asked_s, SHARED_PAUSE_S)

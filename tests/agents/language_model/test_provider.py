@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from agents.agent import ProviderError, Trouble
-from agents.language_model import model_spec
+from agents.language_model import gateway, model_spec
+from agents.language_model.faults import _words
 from agents.language_model.gateway import TRIES, Gateway
 from agents.language_model.library import library
 from agents.language_model.request import Completion
@@ -120,11 +121,73 @@ def test_retry_after_is_honoured(api: Api) -> None:
     assert time.monotonic() - begun >= 1.0
 
 
-def test_a_long_retry_after_fails_at_once(api: Api) -> None:
+def test_a_long_retry_after_fails_at_once_and_is_named(api: Api) -> None:
     api.answers = [error(429, "wait", Retry_After="3600")]
-    with pytest.raises(ProviderError, match="limiting the rate"):
+    with pytest.raises(ProviderError, match=r"limiting the rate \(429, with a Retry-After of 3,600 s\)"):
         ask(api)
     assert len(api.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *("inf", "nan", "1e99", "-5", "86401", "soon", "5, 5", "Fri, 32 Foo 99999 00:00:00"),
+        *("Fri, 01 Feb 2115 00:00:00 GMT", "Mon, 01 Jan 1990 00:00:00 GMT"),
+    ],
+)
+def test_a_retry_after_that_cannot_be_meant_is_passed_over(api: Api, asked: str) -> None:
+    refusals = [error(status, "wait", Retry_After=asked) for status in (429, 503)]
+    api.answers = [*refusals, chat("at last")]
+    assert ask(api).text == "at last"
+    assert len(api.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "quiet_s"),
+    [(None, 1), ("0", 1), ("0.25", 0.25), ("inf", 1), ("45", 45), ("179", 60), ("181", 1), ("86400", 1)],
+)
+def test_others_wait_no_longer_than_a_minute_and_not_for_what_nobody_waits_for(
+    api: Api, monkeypatch: pytest.MonkeyPatch, asked: str | None, quiet_s: float
+) -> None:
+    quiet = []
+    monkeypatch.setattr(gateway, "TRIES", 1)
+    monkeypatch.setattr(gateway.Endpoint, "refused", lambda self, seconds: quiet.append(seconds))
+    api.answers = [error(429, "wait", **({} if asked is None else {"Retry_After": asked}))]
+    with pytest.raises(ProviderError):
+        ask(api)
+    assert quiet == [quiet_s]
+
+
+@pytest.mark.parametrize(
+    ("model", "status", "says"),
+    [
+        ("openai/m", 500, "failed (500): InternalServerError: boom"),
+        ("openai/m", 503, "failed (503): ServiceUnavailableError: boom"),
+        ("openai/m", 401, "): AuthenticationError: MyError: boom"),
+        ("hosted_vllm/m", 408, "(at most 300 s): Timeout: {"),
+        ("hosted_vllm/m", 529, "failed (529): APIError: {"),
+        ("openrouter/m", 403, "APIError: {"),
+    ],
+)
+def test_a_class_is_named_once_before_the_providers_own_words(
+    api: Api, model: str, status: int, says: str
+) -> None:
+    api.answers = [error(status, "MyError: boom" if status == 401 else "boom")] * TRIES
+    with pytest.raises(ProviderError) as raised:
+        ask(api, model=model)
+    assert says in str(raised.value)
+    assert "Exception" not in str(raised.value)
+
+
+def test_an_error_without_words_is_its_class() -> None:
+    """As it is of a context that is overrun, of which LiteLLM names two classes."""
+    exceptions = library().exceptions
+    two = exceptions.ContextWindowExceededError(
+        "BadRequestError: OpenAIException - too long", "m", "openai"
+    )
+    assert _words(two) == "ContextWindowExceededError: too long"
+    assert _words(ImportError()) == "ImportError"
+    assert _words(ValueError("KeyError: a")) == "ValueError: KeyError: a"
 
 
 def test_silence_is_the_providers_and_not_tried_again(api: Api) -> None:
