@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from agents.language_model import llama_cpp
 from arena.cli import app
+from tests.gguf_files import gguf
 from tests.leaderboard.saved import store_run
 from tests.stand_in_providers import ADDRESSES, stand_in_providers
 
@@ -82,7 +83,7 @@ def test_commands_run(page: Path, here: Path, providers: str, monkeypatch: pytes
     for variable in KEY.findall(text):
         monkeypatch.setenv(variable, "no-key")
     for name in GGUF.findall(text):
-        (here / name).write_bytes(b"GGUF")
+        (here / name).write_bytes(gguf())
     for shown in commands(page):
         command = ADDRESS.sub(providers, shown)
         if NOT_RUN.match(command):

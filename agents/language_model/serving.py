@@ -17,6 +17,7 @@ from typing import NamedTuple
 from agents.agent import ProviderError
 from agents.language_model import llama_cpp
 from agents.language_model.kept_up import KeptUp
+from agents.local.gguf import check_gguf
 from agents.local.server import SHARE, vllm
 from agents.local.weights import Weights, check_file, file_hash, found_weights, is_id, weights_hash
 from agents.local.weights import check as check_folder
@@ -62,7 +63,7 @@ def identity(server: str, weights: str, model: str | None) -> tuple[str, str]:
     SHA-256 of a GGUF file, the hash of a folder's weights.
 
     `model` is that name, or None: after the weights. Raises ValueError where there are no such weights,
-    or the name is one of another provider.
+    a GGUF file is none or is cut off, or the name is one of another provider.
     """
     if model is not None and (not model.startswith(PROVIDER) or model == PROVIDER):
         raise ValueError(f"a model that the arena serves is named {PROVIDER}NAME, not {model!r}")
@@ -70,6 +71,8 @@ def identity(server: str, weights: str, model: str | None) -> tuple[str, str]:
         file = Path(weights).expanduser()
         if file.is_dir():
             raise ValueError(f"llama.cpp serves a GGUF file, and {file} is a folder: --server vllm")
+        if file.is_file():  # else its hash says that it is not there
+            check_gguf(file)
         return model or PROVIDER + file.stem, file_hash(file.resolve())
     folder = found_weights(weights)
     return model or PROVIDER + (weights if is_id(weights) else folder.name), weights_hash(folder)

@@ -13,6 +13,7 @@ from agents.language_model.library import library
 from agents.language_model.prices import ROUNDED, cost_of, most_usd, price_of
 from agents.spec import Connection
 from arena.entry import entry_from
+from tests.gguf_files import gguf
 
 MAPPED = ("openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro")
 COUNTS = st.integers(min_value=1, max_value=400_000)
@@ -47,7 +48,7 @@ def test_what_the_arena_serves_costs_what_it_is_registered_at(
     tmp_path: Path, prices: dict[str, float], costs: float
 ) -> None:
     """Nothing, where nothing is said."""
-    (tmp_path / "ours.gguf").write_bytes(b"GGUF")
+    (tmp_path / "ours.gguf").write_bytes(gguf())
     fields = {"name": "ours", "weights": str(tmp_path / "ours.gguf"), "max_tokens": 500, **prices}
     ours = entry_from(fields).registration()
     assert ours.connection.server == "llama.cpp"

@@ -21,8 +21,10 @@ from agents.build import UnplayableError, build
 from agents.language_model import kept_up, llama_cpp, serving
 from agents.language_model.agent import model_spec
 from agents.language_model.serving import Servers, Serving, identity, serving_of
+from agents.local.weights import file_hash
 from agents.spec import Connection
 from tests.agents.local.processes import gone
+from tests.gguf_files import gguf
 
 STAND_IN = str(Path(__file__).with_name("stand_in.py"))
 Result = TypeVar("Result")
@@ -33,7 +35,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A GGUF file, which a stand-in serves."""
     monkeypatch.setattr(llama_cpp, "command", lambda model: [sys.executable, STAND_IN, str(model)])
     file = tmp_path / "model.gguf"
-    file.write_bytes(b"abc")
+    file.write_bytes(gguf(b"abc"))
     return file
 
 
@@ -85,14 +87,12 @@ async def killed(servers: Servers, wanted: Serving, pid: int) -> str:
 def test_the_revision_of_a_file_is_its_sha256(tmp_path: Path) -> None:
     file = tmp_path / "abc.gguf"
     file.write_bytes(b"abc")  # the example of FIPS 180-4
-    name, revision = identity("llama.cpp", str(file), None)
-    assert name == "hosted_vllm/abc"
-    assert revision == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    file.write_bytes(Random(0).randbytes(3_000_000))
-    assert identity("llama.cpp", str(file), "hosted_vllm/x") == (
-        "hosted_vllm/x",
-        hashlib.sha256(Random(0).randbytes(3_000_000)).hexdigest(),
-    )
+    assert file_hash(file) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    content = gguf(Random(0).randbytes(3_000_000))
+    file.write_bytes(content)
+    revision = hashlib.sha256(content).hexdigest()
+    assert identity("llama.cpp", str(file), None) == ("hosted_vllm/abc", revision)
+    assert identity("llama.cpp", str(file), "hosted_vllm/x") == ("hosted_vllm/x", revision)
 
 
 def test_overwritten_weights_are_not_played(weights: Path) -> None:
@@ -100,7 +100,7 @@ def test_overwritten_weights_are_not_played(weights: Path) -> None:
     to = Connection(weights=str(weights), server="llama.cpp")
     spec = model_spec(name, revision=revision)
     build(spec, to)
-    weights.write_bytes(b"abd")
+    weights.write_bytes(gguf(b"abd"))
     with pytest.raises(UnplayableError, match="now holds other weights"):
         build(spec, to)
     build(spec, to.model_copy(update={"api_base": "http://10.0.0.9/v1"}))

@@ -18,6 +18,7 @@ from arena.summary import Summary
 from arena.tournament import Settings, Tournament
 from tests.agents.language_model.test_serving import STAND_IN, lives
 from tests.agents.local.processes import gone
+from tests.gguf_files import gguf
 
 ASKED = {"buyers": ["linear"], "domains": ["lamps"], "scenarios": 6}
 
@@ -37,7 +38,7 @@ def seller(store: Store, tmp_path: Path) -> Callable[..., Path]:
 
     def register(name: str, *arguments: str, **fields: object) -> Path:
         weights = tmp_path / f"{name}.gguf"
-        weights.write_bytes(name.encode())
+        weights.write_bytes(gguf(name.encode()))
         note = f"--note {weights.with_suffix('.note')}"
         entry = {"name": name, "weights": str(weights), "server_args": [note, *arguments]}
         Registry(store).register([entry_from(entry | fields)])
@@ -154,6 +155,7 @@ def test_a_user_is_told_what_is_missing_before_anything_is_frozen(
     store: Store, seller: Callable[..., Path], tmp_path: Path
 ) -> None:
     seller("a"), seller("b")
+    (tmp_path / "cut.gguf").write_bytes(gguf()[:-1])
     pair = ("run-tournament", "--sellers", "a", "--buyers", "b", "--domains", "lamps")
     mistakes = {
         pair: "nothing serves their weights. Add --serve",
@@ -162,6 +164,7 @@ def test_a_user_is_told_what_is_missing_before_anything_is_frozen(
         ("register", "c", "--model", "openai/c", "--server", "vllm"): "server goes with weights",
         ("register", "c", "--model", "openai/c", "--weights", "a.gguf"): "is named hosted_vllm/NAME",
         ("register", "c", "--weights", "none.gguf"): "there is no file",
+        ("register", "c", "--weights", "cut.gguf"): "cut.gguf is damaged, or cut off",
         ("register", "c", "--weights", "a.gguf", "--revision", "x"): "is computed from the weights",
         ("register", "c", "--weights", str(tmp_path), "--server", "llama.cpp"): "serves a GGUF file",
         ("register", "c", "--weights", "a.gguf", "--server-arg", "--x 'y"): "No closing quotation",
