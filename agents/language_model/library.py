@@ -5,14 +5,16 @@ import logging
 import os
 import warnings
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache, wraps
 from typing import Any
 
 from agents.spec import Connection
 
 NO_KEY = "no-key"
 """Sent to an `api_base` for which no key is named: local servers take anything."""
+MOST_TOKENS = 10**9
+"""No call takes more: this project's choice."""
 NEW_OBJECTS = 20_000
 """So many more are made than freed before garbage is looked for: some thirty answers' worth, 10 MB in
 all."""
@@ -30,6 +32,8 @@ def library() -> Any:
     # It leaves one behind where a call is cancelled before it began, as at Ctrl-C.
     left = r"coroutine '\w+\.a(sync_)?(completion|streaming)\w*' was never awaited"
     warnings.filterwarnings("ignore", left, RuntimeWarning)
+    # Of a usage that is no numbers; the next lines say what becomes of it.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     import litellm
@@ -37,7 +41,31 @@ def library() -> Any:
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     litellm.turn_off_message_logging = True
+    _count_only_counts(litellm.Usage)
     return litellm
+
+
+def _count_only_counts(usage: Any) -> None:
+    """Have LiteLLM take an answer with a usage that is no whole numbers as one without any, which it has
+    as 0 tokens: it would refuse the answer for most of them, and charge a negative one."""
+    as_it_comes = usage.__init__
+
+    @wraps(as_it_comes)
+    def counted(self: Any, *given: Any, **more: Any) -> None:
+        tokens = (*given[:2], more.get("prompt_tokens"), more.get("completion_tokens"))
+        with suppress(TypeError, ValueError, OverflowError):
+            if all(count is None or _is_count(count) for count in tokens):
+                as_it_comes(self, *given, **more)
+                return
+        as_it_comes(self)
+
+    usage.__init__ = counted
+
+
+def _is_count(told: Any) -> bool:
+    """Return whether it is a number of tokens, as 12.0 and "12" are, which clients read as 12."""
+    number = float(told)
+    return 0 <= number <= MOST_TOKENS and number.is_integer()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What calls to a model cost, in US dollars, where that is known."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -41,12 +42,12 @@ def cost_of(
         return None
     known = getattr(response, "_hidden_params", None) or {}
     if "response_cost" in known:  # LiteLLM has worked it out already
-        return float(known["response_cost"] or 0.0) or None
+        return _amount(known["response_cost"])
     try:
         cost = library().completion_cost(completion_response=response, model=spec.model)
     except Exception:  # the map has no price, and says so with several kinds of exception
         return None
-    return float(cost) or None
+    return _amount(cost)
 
 
 def most_tokens(messages: Sequence[Mapping[str, str]], format: Mapping[str, Any] | None = None) -> int:
@@ -90,8 +91,13 @@ def _mapped(model: str, **tokens: Any) -> float | None:
         cost = library().cost_per_token(model=model, **tokens)
     except Exception:  # as above
         return None
-    # The map also holds zeros where nobody filled in a price: that is not known to be free.
-    return float(sum(cost)) or None
+    return _amount(sum(cost))
+
+
+def _amount(usd: float | None) -> float | None:
+    """Return what LiteLLM says that something costs; None where that is no amount. Its map also holds
+    zeros where nobody filled in a price: that is not known to be free."""
+    return float(usd) if usd is not None and 0 < usd < math.inf else None
 
 
 def _own_price(connection: Connection, taken: int, given: int) -> float | None:

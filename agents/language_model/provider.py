@@ -161,15 +161,21 @@ def _completion(
     elif choices[0].finish_reason == "content_filter" or (refusal and not text):
         text, fault = text or str(refusal or ""), "refusal"
     reasoning = getattr(message, "reasoning_content", None) or ""
-    usage = _usage(response, request, connection, seconds)
+    usage = _usage(response, request, connection, seconds, said=bool(text or reasoning))
     return Completion(text, str(reasoning), fault, usage, getattr(response, "model", None))
 
 
-def _usage(response: Any, request: Request, connection: Connection, seconds: float) -> Usage:
-    """Return what the call took; what the provider does not report, or nobody prices, is None."""
+def _usage(
+    response: Any, request: Request, connection: Connection, seconds: float, *, said: bool
+) -> Usage:
+    """Return what the call took; what the provider does not report, or nobody prices, is None.
+
+    LiteLLM has 0 where a count is missing: so a prompt of 0 tokens is not counted, nor is what was
+    `said` in 0.
+    """
     counts = getattr(response, "usage", None)
     taken = getattr(counts, "prompt_tokens", None) or None
     given = getattr(counts, "completion_tokens", None)
-    given = given if taken is not None else given or None
+    given = given if taken is not None and not said else given or None
     cost = cost_of(response, request.spec, connection, taken, given)
     return Usage(taken, given, cost, round(seconds, 4))
