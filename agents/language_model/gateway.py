@@ -30,7 +30,7 @@ from agents.language_model.faults import silence, within_context
 from agents.language_model.library import api_key, library
 from agents.language_model.prices import most_tokens, most_usd
 from agents.language_model.provider import SchemaRefusedError, call
-from agents.language_model.redaction import storable
+from agents.language_model.redaction import to_keep
 from agents.language_model.request import Completion, Request
 from agents.language_model.serving import Servers, serving_of
 from agents.occasion import OCCASION, Occasion
@@ -196,7 +196,7 @@ class Gateway:
                 if timeout_s >= ENOUGH * tries.whole_s:
                     raise
                 raise silence(spec, address, timeout_s, "earlier tries took its time") from None
-            completion = storable(completion, api_key(connection, address))
+            completion = to_keep(completion, api_key(connection, address))
             refused = completion.fault == "context_overrun"  # before anybody worked on it
             entry.settle(Came.NOTHING if refused else Came.ANSWER, completion)
             endpoint.answered()

@@ -55,7 +55,7 @@ def without_keys(text: str, key: str | None) -> str:
     return _without(text, _secrets(LONG) | ({key or ""} - {NO_KEY}))
 
 
-def storable(completion: Completion, key: str | None) -> Completion:
+def to_keep(completion: Completion, key: str | None) -> Completion:
     """Return what is kept of a completion: without keys, and with nothing that no database takes.
 
     Half a surrogate pair becomes its escape, which means the same within JSON; counts of tokens that

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agents.agent import Usage
 from agents.language_model.library import NO_KEY
-from agents.language_model.redaction import HIDDEN, LENGTH, clean, storable, without_keys
+from agents.language_model.redaction import HIDDEN, LENGTH, clean, to_keep, without_keys
 from agents.language_model.request import Completion
 
 
@@ -77,7 +77,7 @@ def completion(**changes: Any) -> Completion:
 def test_what_is_kept_can_be_stored_and_means_the_same(words: str) -> None:
     """Whatever the code points: written as JSON and read again, the words are those that came."""
     raw = json.dumps({"message": words}, ensure_ascii=False)
-    kept = storable(completion(text=raw, reasoning=words), None)
+    kept = to_keep(completion(text=raw, reasoning=words), None)
     assert json.loads(kept.text.encode()) == json.loads(raw)
     kept.reasoning.encode()
 
@@ -85,9 +85,9 @@ def test_what_is_kept_can_be_stored_and_means_the_same(words: str) -> None:
 @pytest.mark.parametrize("count", [-1, 10**30])
 def test_counts_that_cannot_be_are_not_known(count: int) -> None:
     for taken, given_out in ((count, 5), (5, count)):
-        kept = storable(completion(usage=Usage(taken, given_out, 1.0, 0.2)), None)
+        kept = to_keep(completion(usage=Usage(taken, given_out, 1.0, 0.2)), None)
         assert kept.usage == Usage(None, None, None, 0.2)
-    assert storable(completion(), None) == completion()
+    assert to_keep(completion(), None) == completion()
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_counts_that_cannot_be_are_not_known(count: int) -> None:
     ],
 )
 def test_the_name_of_what_served_is_a_short_line_without_keys(model: Any, kept: str | None) -> None:
-    assert storable(completion(model=model), KEY).model == kept
+    assert to_keep(completion(model=model), KEY).model == kept
