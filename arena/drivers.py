@@ -48,19 +48,22 @@ _MOST = 2**50
 """Above any real usage, and small enough that a database takes the sums over a match."""
 
 
-class Overrun(BaseException):
+class TurnOverrun(BaseException):
     """An agent's code ran past the turn timeout. Not an Exception: agent code must not catch it."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no answer within {seconds:g} s, the limit of a turn")
 
 
 @contextmanager
 def alarm(seconds: float | None) -> Generator[None]:
-    """Raise Overrun inside the block after `seconds`. Main thread only; None sets no limit."""
+    """Raise TurnOverrun inside the block after `seconds`. Main thread only; None sets no limit."""
     if seconds is None:
         yield
         return
 
     def ring(signum: int, frame: object) -> None:
-        raise Overrun(f"no answer within {seconds:g} s")
+        raise TurnOverrun(seconds)
 
     before = signal.signal(signal.SIGALRM, ring)
     # The interval makes the alarm ring again where the code under it swallowed the first one.
@@ -92,8 +95,8 @@ def failure(agent: Agent, error: BaseException) -> Failure:
         return Failure(Ending.PROVIDER_ERROR, str(error)[:DETAIL_LIMIT], error.trouble)
     if isinstance(error, StillAnsweringError):
         return Failure(Ending.FORFEIT_TIMEOUT, str(error)[:DETAIL_LIMIT])
-    late = isinstance(error, (Overrun, TimeoutError))
-    if agent.spec.kind == "model" and isinstance(error, Overrun):
+    late = isinstance(error, (TurnOverrun, TimeoutError))
+    if agent.spec.kind == "model" and isinstance(error, TurnOverrun):
         return Failure(Ending.HARNESS_ERROR, _detail(error))
     if agent.spec.is_language_model and late:
         return Failure(Ending.PROVIDER_ERROR, _detail(error), Trouble.SILENCE)
@@ -104,10 +107,12 @@ def failure(agent: Agent, error: BaseException) -> Failure:
 
 def _detail(error: BaseException) -> str:
     """The error's type and words, and the line that raised it. Works for an error whose str() fails."""
+    if isinstance(error, TurnOverrun):
+        return str(error)
     words = traceback.format_exception_only(error)[-1].strip()[:DETAIL_LIMIT]
     frames = traceback.extract_tb(error.__traceback__)
-    if isinstance(error, Overrun) or not frames:
-        return words.removeprefix(f"{__name__}.")
+    if not frames:
+        return words
     return f"{words} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
 
 
@@ -230,7 +235,7 @@ async def run_async(
                 async with asyncio.timeout(limit):
                     reply = await ask(agent, minds, view, rngs[role])
             except TimeoutError:
-                reply = failure(agent, Overrun(f"no answer within {limit:g} s"))
+                reply = failure(agent, TurnOverrun(limit))
             role, view = game.send(reply)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ from random import Random
 
 from agents.agent import Agent, Negotiator, Reply, View
 from agents.occasion import OCCASION, Occasion
-from arena.drivers import MODEL_TIMEOUT_S, Overrun, ask, failure, turn_limit
+from arena.drivers import MODEL_TIMEOUT_S, TurnOverrun, ask, failure, turn_limit
 from arena.play import Failure, Game, Outcome
 from scenarios.scenario import Role
 
@@ -93,4 +93,4 @@ async def _reply(seat: Seat, turn_timeout: float | None, model_timeout: float) -
     try:
         return await asyncio.wait_for(asked, limit)
     except TimeoutError:
-        return failure(seat.other, Overrun(f"no answer within {limit:g} s"))
+        return failure(seat.other, TurnOverrun(limit))
