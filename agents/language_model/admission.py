@@ -13,6 +13,8 @@ from agents.language_model.sent import CONVERSATION, NotTakenError, Reader
 from agents.spec import AgentSpec, Connection
 from scenarios.canonical import canonical
 
+OLLAMA = ("ollama/", "ollama_chat/")
+"""How the names of models begin that are asked in Ollama's own protocol."""
 SAMPLES: Mapping[str, Any] = {
     "temperature": 0.5,
     "top_p": 0.5,
@@ -27,18 +29,22 @@ SAMPLES: Mapping[str, Any] = {
     "reasoning_effort": "low",
     "thinking": {"type": "enabled", "budget_tokens": 1024},
     "verbosity": "low",
+    "num_ctx": 8192,
 }
 """A value of every sampling setting, to see whether a provider takes it."""
 _PENALTIES = frozenset({"presence_penalty", "frequency_penalty"})
 IGNORED: Mapping[tuple[str, ...], Collection[str]] = {
     # They call it repeat_penalty, and pass over what they do not know.
-    ("ollama/", "ollama_chat/", "lm_studio/", "llamafile/"): {"repetition_penalty"},
+    (*OLLAMA, "lm_studio/", "llamafile/"): {"repetition_penalty"},
     # DeepSeek's guide to its reasoning model: no error, and no effect.
     ("deepseek/deepseek-reasoner",): {"temperature", "top_p"} | _PENALTIES,
     # As for gemini/, whose requests are made by the same code; seen only with Google's library.
     ("vertex_ai/gemini",): {"min_p", "repetition_penalty"},
 }
 """Settings that reach no model though LiteLLM seems to send them, by how the models' names begin."""
+ONLY: Mapping[str, tuple[str, ...]] = {"num_ctx": OLLAMA}
+"""Settings of some providers alone, by how their models' names begin: LiteLLM sends them to others, too,
+which refuse them or pass over them."""
 _MARK = "answer-of-a-negotiator"
 _FORMAT = {
     "type": "json_schema",
@@ -76,9 +82,20 @@ def admit(spec: AgentSpec, connection: Connection) -> list[str]:
 
 def takes(reader: Reader, spec: AgentSpec) -> list[str]:
     """Return the names of the sampling settings that reach a model, by themselves."""
+    return _taken(reader, spec, SAMPLES)
+
+
+def dropped(spec: AgentSpec) -> list[str]:
+    """Return the names of a model's settings that, by themselves, do not reach it. Raises ValueError
+    where its name is none."""
+    check_name(spec.model or "")
+    return sorted(spec.sampling.keys() - set(_taken(Reader(spec), spec, spec.sampling)))
+
+
+def _taken(reader: Reader, spec: AgentSpec, settings: Mapping[str, Any]) -> list[str]:
     room = {"max_tokens": SAMPLES["max_tokens"]}
     return sorted(
-        name for name, value in SAMPLES.items() if _is_taken(reader, spec, {**room, name: value}, name)
+        name for name, value in settings.items() if _is_taken(reader, spec, {**room, name: value}, name)
     )
 
 
@@ -169,7 +186,10 @@ def _matters(
     reader: Reader, spec: AgentSpec, sampling: Mapping[str, Any], name: str, whole: object
 ) -> bool:
     """Return whether the request, which is `whole` as it is, depends on a setting."""
-    if any(name in names for models, names in IGNORED.items() if (spec.model or "").startswith(models)):
+    model = spec.model or ""
+    if any(name in names for models, names in IGNORED.items() if model.startswith(models)):
+        return False
+    if not model.startswith(ONLY.get(name, "")):
         return False
     without = {other: value for other, value in sampling.items() if other != name}
     changed = [without]
@@ -198,6 +218,12 @@ def _notes(spec: AgentSpec, connection: Connection, reader: Reader) -> list[str]
         notes.append(
             f"Requests to {spec.model} cannot be read here ({reader.blind}): it was checked only which "
             "settings LiteLLM says that the provider has."
+        )
+    if (spec.model or "").startswith(OLLAMA) and "num_ctx" not in spec.sampling:
+        notes.append(
+            "Ollama cuts a conversation that is longer than the context it serves, and says nothing: "
+            "--sampling num_ctx=16384 asks for one that is long enough, or OLLAMA_CONTEXT_LENGTH=16384 "
+            "where Ollama is started."
         )
     if connection.api_base is None and (near := _misspelt(spec.model or "")) is not None:
         notes.append(f"LiteLLM's list has no {spec.model}, which may be too new; did you mean {near}?")

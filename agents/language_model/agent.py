@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from agents.agent import Brief, Reply, View
+from agents.language_model.admission import dropped
 from agents.language_model.gateway import Gateway
 from agents.language_model.library import api_key
 from agents.language_model.prompt import PROMPT_VERSION, Conversation, prompt_hash, templates, versions
@@ -23,7 +24,7 @@ SAMPLING = frozenset(
     {
         *("temperature", "top_p", "top_k", "min_p", "seed", "max_tokens", "stop"),
         *("presence_penalty", "frequency_penalty", "repetition_penalty"),
-        *("reasoning_effort", "thinking", "verbosity"),
+        *("reasoning_effort", "thinking", "verbosity", "num_ctx"),
     }
 )
 """What may be set about sampling; each is passed on under its own name, and only when set."""
@@ -51,18 +52,23 @@ def model_spec(
         raise ValueError(f"unknown sampling setting {unknown[0]!r}; known are {known}")
     prompt = prompt_version or PROMPT_VERSION
     templates(prompt)
-    settings = {"max_tokens": MAX_TOKENS, **given}
-    if unset := sorted(set(may_drop) - settings.keys()):
-        raise ValueError(f"{unset[0]} may be dropped, but is not set: leave it out of --allow-dropped")
-    return AgentSpec(
+    spec = AgentSpec(
         kind="model",
         model=model.strip(),
         revision=revision,
         prompt_version=prompt,
-        sampling=settings,
+        sampling={"max_tokens": MAX_TOKENS, **given},
         structured=structured or None,
         may_drop=tuple(sorted(set(may_drop))),
     )
+    if unset := [name for name in spec.may_drop if name not in spec.sampling]:
+        what = "may be dropped, but is not set" if unset[0] in SAMPLING else "is no sampling setting"
+        lost = ", ".join(dropped(spec))
+        would = (
+            f"Of what is set, {lost} would be dropped" if lost else f"All that is set reaches {model}"
+        )
+        raise ValueError(f"{unset[0]} {what}: leave it out of --allow-dropped. {would}")
+    return spec
 
 
 def response_format_of(spec: AgentSpec, brief: Brief) -> dict[str, Any] | None:

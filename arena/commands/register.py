@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arena.commands.options import AsJson, Db, open_store
+from arena.commands.options import AsJson, Db, open_store, split_names
 from arena.errors import UserError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ MaxTokens = Annotated[int | None, _option(MODELS, "Tokens that an answer may hav
 Effort = Annotated[str | None, _option(MODELS, "Of a thinking model: low, medium, high.")]
 Sampling = Annotated[Pairs, _option(MODELS, "Any other sampling setting.", "KEY=VALUE")]
 AllowDropped = Annotated[
-    Pairs, _option(MODELS, "A sampling setting that it lacks and that is then not sent.", "NAME")
+    Pairs, _option(MODELS, "Sampling settings that it lacks and that are then not sent.", "A,B")
 ]
 Structured = Annotated[bool, _option(MODELS, "Constrain answers by a JSON schema.")]
 Revision = Annotated[str | None, _option(MODELS, "Revision or hash of its weights.")]
@@ -125,6 +125,7 @@ def register(
     for beside in ("file", "db", "as_json", "set_"):
         del fields[beside]
     fields["set"], fields["sampling"] = _pairs("--set", set_), _pairs("--sampling", sampling)
+    fields["allow_dropped"] = split_names(",".join(allow_dropped or ()))
     _register(_entries(name, file, fields), db, as_json)
 
 

@@ -36,7 +36,14 @@ def listed() -> list[dict[str, object]]:
         (["--model", "cohere/command-r-plus", "--structured"], "leave out --structured"),
         ([*GEMINI, "--allow-dropped", "seed"], "would never see min_p"),
         ([*GEMINI, "--allow-dropped", "min_p", "--allow-dropped", "seed"], "takes seed: leave it out"),
+        ([*GEMINI, "--allow-dropped", "min_p,seed"], "takes seed: leave it out"),
         ([*GEMINI, "--allow-dropped", "top_k"], "top_k may be dropped, but is not set"),
+        (
+            [*GEMINI, "--allow-dropped", "minp"],
+            "minp is no sampling setting: leave it out of --allow-dr",
+        ),
+        ([*GEMINI, "--allow-dropped", "minp"], "Of what is set, min_p would be dropped"),
+        ([*GEMINI[:2], "--allow-dropped", "minp"], "All that is set reaches gemini/gemini-2.5-pro"),
     ],
 )
 def test_what_cannot_reach_the_model_is_not_registered(words: list[str], says: str) -> None:
@@ -55,6 +62,17 @@ def test_a_setting_that_may_be_dropped_is_part_of_the_version() -> None:
     assert agent["what"] == "gemini/gemini-2.5-pro (max_tokens 4096, min_p 0.1 (not sent), seed 0)"
     assert register("--model", "gemini/gemini-2.5-pro", "--seed", "0").exit_code == 0
     assert listed()[0]["version"] != agent["version"]
+
+
+def test_settings_that_may_be_dropped_are_named_by_commas_or_one_by_one() -> None:
+    deepseek = ("--model", "deepseek/deepseek-reasoner", "--temperature", "0", "--top-p", "0.5")
+    versions = set()
+    for words in (["temperature,top_p"], ["top_p", "--allow-dropped", " temperature,"]):
+        assert register(*deepseek, "--allow-dropped", *words).exit_code == 0
+        (agent,) = listed()
+        assert agent["spec"]["may_drop"] == ["temperature", "top_p"]
+        versions.add(agent["version"])
+    assert len(versions) == 1
 
 
 def test_how_it_is_reached_is_kept_and_updates_the_same_agent() -> None:

@@ -41,6 +41,7 @@ NO_REPETITION_PENALTY = {"ollama_chat", "lm_studio", "llamafile"}
 """They pass over it, as their documentation has another name for it."""
 ROOM = {"max_tokens": 4096}
 KEY = "KEY_OF_NOBODY"
+MESSAGES = [{"role": "system", "content": "A"}, {"role": "user", "content": "B"}]
 
 
 def posted(api: Api, model: str, sampling: dict[str, Any], may_drop: tuple[str, ...] = ()) -> Any:
@@ -48,9 +49,8 @@ def posted(api: Api, model: str, sampling: dict[str, Any], may_drop: tuple[str, 
     api.answers, api.requests = [error(400, "no")], []
     spec = model_spec(model, sampling, may_drop=may_drop)
     reached = Connection(api_base=api.address, api_key_env=KEY)
-    messages = [{"role": "system", "content": "A"}, {"role": "user", "content": "B"}]
     with pytest.raises(ProviderError):
-        asyncio.run(Gateway().complete(spec, reached, messages))
+        asyncio.run(Gateway().complete(spec, reached, MESSAGES))
     return api.requests[0] if api.requests else None
 
 
@@ -67,7 +67,9 @@ def test_what_is_taken_is_what_changes_the_body_over_http(
         body = posted(api, model, {**ROOM, name: value} if name != "max_tokens" else {name: 77})
         if body is not None and body != plain:
             changing.add(name)
-    ignored = {"repetition_penalty"} if model.split("/")[0] in NO_REPETITION_PENALTY else set()
+    provider = model.split("/")[0]
+    ignored = {"repetition_penalty"} if provider in NO_REPETITION_PENALTY else set()
+    ignored |= {"num_ctx"} if provider != "ollama_chat" else set()
     assert set(takes(reader, model_spec(model))) == changing - ignored
 
 
@@ -166,6 +168,20 @@ def test_a_setting_that_is_taken_or_not_set_cannot_be_allowed_to_be_dropped() ->
     assert "takes seed: leave it out" in refused("openai/gpt-4o", ("seed",), seed=0)
     with pytest.raises(ValueError, match="seed may be dropped, but is not set"):
         model_spec("openai/gpt-4o", {"temperature": 1}, may_drop=("seed",))
+
+
+def test_ollama_alone_is_asked_for_a_context_and_whoever_does_not_ask_is_told(api: Api) -> None:
+    """Parameters of a Modelfile stand in `options` (github.com/ollama/ollama/blob/main/docs/api.md)."""
+    asks = model_spec("ollama_chat/gemma3:12b", {"num_ctx": 16384})
+    assert admit(asks, Connection(api_base=NOWHERE)) == []
+    api.answers, api.requests = [error(400, "no")], []
+    with pytest.raises(ProviderError):
+        asyncio.run(Gateway().complete(asks, Connection(api_base=api.address), MESSAGES))
+    assert api.requests[0]["options"] == {"num_predict": 4096, "num_ctx": 16384}
+    (note,) = admit(model_spec("ollama_chat/gemma3:12b"), Connection(api_base=NOWHERE))
+    assert "--sampling num_ctx=16384" in note
+    for model in ("openai/gpt-4o", "hosted_vllm/m", "gemini/gemini-2.5-pro"):
+        assert f"{model} would never see num_ctx" in refused(model, num_ctx=16384)
 
 
 def test_a_schema_that_is_not_sent_as_one() -> None:
