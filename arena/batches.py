@@ -20,10 +20,21 @@ class Batches:
             tuple(same) for _, same in groupby(places, key=lambda place: place.scenario)
         )
         self._plugins = {v for v, (spec, _) in setup.agents.items() if spec.kind == "plugin"}
+        self._aside = set[str]()
+        self.dropped = 0
+        """Matches that wait for another run, since an agent of theirs was set aside."""
 
     def again(self, place: Place) -> None:
         """Line up a match once more, at the end."""
-        self._left.append((place,))
+        self._line_up((place,))
+
+    def set_aside(self, version: str) -> None:
+        """Begin no further match of an agent in this run; what workers have in hand is one each."""
+        self._aside.add(version)
+        batches = [*self._left]
+        self._left.clear()  # not another deque: workers are handed what is in this one
+        for batch in batches:
+            self._line_up(batch)
 
     def play(self, workers: int) -> Iterator[list[Share]]:
         """Play them; yield what is finished, and what may be lined up again.
@@ -34,15 +45,16 @@ class Batches:
         if workers > 1 or self._plugins:
             while self._left and not self._stop.is_set():
                 try:
-                    yield from play_in_processes(self._setup, self._left, workers, self._stop)
+                    for shares in play_in_processes(self._setup, self._left, workers, self._stop):
+                        yield shares
+                        self._put_back(shares)
                 except WorkerDied as died:
                     yield from self._one_by_one(died)
             return
         while self._left and not self._stop.is_set():
-            share = self._table.play_batch(self._left.popleft(), self._stop)
-            if share.left:
-                self._left.appendleft(share.left)
-            yield [share]
+            shares = [self._table.play_batch(self._left.popleft(), self._stop)]
+            yield shares
+            self._put_back(shares)
 
     def _one_by_one(self, died: WorkerDied) -> Iterator[list[Share]]:
         """Find out which plug-in took a worker down: each match that was under way gets a process of its
@@ -52,14 +64,27 @@ class Batches:
             raise died
         for first, *rest in died.suspects:
             role = self._only_plugin(first)
-            self._left.append((first, *rest) if role is None else tuple(rest))
+            self._line_up((first, *rest) if role is None else tuple(rest))
             if role is None:
                 continue
             try:
                 yield from play_in_processes(self._setup, deque([(first,)]), 1, self._stop)
             except WorkerDied:
                 yield [self._table.forfeited(first, role, "the plug-in's code ended its process")]
-        self._left = deque(batch for batch in self._left if batch)
+
+    def _put_back(self, shares: Iterable[Share]) -> None:
+        """Play next what is left of batches."""
+        for share in shares:
+            self._line_up(share.left, first=True)
+
+    def _line_up(self, batch: Batch, first: bool = False) -> None:
+        """Play a batch, but for matches of agents that were set aside, at the end or `first`."""
+        kept = tuple(p for p in batch if not self._aside & {p.seller_version, p.buyer_version})
+        self.dropped += len(batch) - len(kept)
+        if kept and first:
+            self._left.appendleft(kept)
+        elif kept:
+            self._left.append(kept)
 
     def _only_plugin(self, place: Place) -> Role | None:
         """Return the side that a plug-in plays, where exactly one does."""

@@ -35,7 +35,10 @@ class Summary:
     replayed: int = 0
     """Matches of a base played once more, to see drift; they are in no other count of matches."""
     dropped: int = 0
-    """Matches that wait for another run, since an agent of theirs was set aside; part of `left`."""
+    """Matches that wait for another run, since an agent of theirs was set aside; part of `left`. Of those
+    that are awaited."""
+    dropped_quick: int = 0
+    """The same of all others, which are played first."""
     seconds: float = 0.0
     tallies: dict[str, Tally] = field(default_factory=dict)
     """Of every agent that is not scripted, by version; of this run."""
@@ -53,6 +56,11 @@ class Summary:
     def waiting(self) -> int:
         """Matches that the same command would still play: what is left, but for withdrawn ones."""
         return self.left - self.withdrawn
+
+    @property
+    def put_off(self) -> int:
+        """Matches that wait for another run, since an agent of theirs was set aside; part of `left`."""
+        return self.dropped + self.dropped_quick
 
     @property
     def complete(self) -> bool:

@@ -168,7 +168,7 @@ class Tournament:
 
             def pulse() -> None:
                 ledger.flush_if_due()
-                self.summary.seconds = time.perf_counter() - begun
+                self._note(begun)
                 tick(self.summary)
 
             try:
@@ -177,12 +177,17 @@ class Tournament:
                 self.summary.end_early(Cause.WORKER, self._why_a_worker_died())
             except (UnplayableError, DrawError) as error:
                 raise UserError(str(error)) from error
-        self.summary.seconds = time.perf_counter() - begun
+        self._note(begun)
         return self.summary
 
     def stop(self) -> None:
         """End the run soon, in good order, as a signal would."""
         self._stop.set()
+
+    def _note(self, begun: float) -> None:
+        """Bring up to date what the summary says of the run as a whole."""
+        self.summary.seconds = time.perf_counter() - begun
+        self.summary.dropped_quick = self._batches.dropped
 
     def _play(self, ledger: Ledger, pulse: Callable[[], None]) -> None:
         for shares in self._batches.play(self.workers):
@@ -281,6 +286,7 @@ class Tournament:
             return
         tally.set_aside = Aside(row.detail, trouble)
         self._waiting.set_aside(version)
+        self._batches.set_aside(version)
         if self._journal is not None:
             self._journal.set_aside(tally)
 

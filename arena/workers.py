@@ -205,8 +205,8 @@ def play_in_processes(
 ) -> Generator[list[Share]]:
     """Play `batches` in `workers` processes; yield what is finished, at the latest every SHARE_S.
 
-    Whoever iterates may add to `batches`. After `stop` is set, what the workers have finished is still
-    yielded. Raises WorkerDied, and whatever a worker raised outside a match.
+    Whoever iterates may add to `batches`, and puts back what is left of one. After `stop` is set, what the
+    workers have finished is still yielded. Raises WorkerDied, and whatever a worker raised outside a match.
     """
     context = get_context("spawn")
     others = set(multiprocessing.active_children())
@@ -226,7 +226,6 @@ def play_in_processes(
                 halt.set()
             finished, pending = wait(pending, SHARE_S, FIRST_COMPLETED)
             shares = [future.result() for future in finished]
-            batches.extendleft(share.left for share in shares if share.left)
             for future in finished:
                 del handed[future]
             yield shares

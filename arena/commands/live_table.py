@@ -103,8 +103,8 @@ def how_far(summary: Summary, paces: Paces) -> str:
         parts.append(f"{summary.void:,} void")
     if (rate := paces.a_second) is not None:
         parts.append(f"{rate:,.0f} matches/s" if rate >= 10 else f"{rate * 60:,.1f} matches/min")
-    if summary.dropped:
-        parts.append(f"{summary.dropped:,} put off")
+    if summary.put_off:
+        parts.append(f"{summary.put_off:,} put off")
     if left := paces.left_s:
         parts.append(f"about {duration(left)} left")
     return ", ".join(parts)

@@ -41,7 +41,8 @@ class Paces:
     first, those that wait for answers, and those of each agent that has a tally."""
 
     def __init__(self, tournament: Tournament) -> None:
-        self._quick, self._waiting = tournament.quick, tournament.waiting + tournament.replays
+        self._quick_planned = self._quick = tournament.quick
+        self._waiting = tournament.waiting + tournament.replays
         self._void_before = tournament.summary.void
         self.total = tournament.quick + tournament.waiting
         """Matches that this run is to play."""
@@ -54,6 +55,7 @@ class Paces:
     def note(self, summary: Summary) -> None:
         """Take how far the tournament is."""
         self.done = summary.played + summary.void - self._void_before
+        self._quick = self._quick_planned - summary.dropped_quick
         quick = min(self.done, self._quick)
         waited = self.done - quick + summary.replayed
         if quick < self._quick:

@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from agents.agent import ProviderError, Reply, View, propose
+from agents.agent import ProviderError, Reply, Trouble, View, propose
 from scenarios.scenario import Role
 
 calls: Counter[str] = Counter()
@@ -59,6 +59,13 @@ class Unreachable:
 
     def mind(self, best: tuple[int, ...], failing: bool) -> Any:
         return _Mind(best, failing)
+
+
+class Locked(_Bot):
+    """Its provider refuses its key, every time."""
+
+    def reply(self, view: View) -> Reply:
+        raise ProviderError("the key is wrong", Trouble.AUTHENTICATION)
 
 
 class Awaited(Unreachable):

@@ -87,7 +87,8 @@ def test_findings_end_with_status_1() -> None:
 def test_a_hang_is_found_within_the_timeout() -> None:
     done = check("check_bots:Hangs", "--timeout", "0.1")
     assert done.exit_code == 1
-    assert "problem (reply): begin() raised TurnOverrun: no answer within 0.1 s, the limit of a turn" in done.stdout
+    problem = "begin() raised TurnOverrun: no answer within 0.1 s, the limit of a turn"
+    assert f"problem (reply): {problem}" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -289,15 +289,14 @@ def test_what_agents_write_is_shown_and_not_obeyed(tmp_path: Path) -> None:
 
 def test_void_attempts_are_listed_and_shown(tmp_path: Path) -> None:
     invoke("register", "down", "--plugin", "tests.arena.bots:Unreachable", "--set", "failures=1000")
-    done = CliRunner().invoke(
-        app, ["run-tournament", "--sellers", "down", "--buyers", "linear", "--scenarios", "1"]
-    )
+    whom = ["--sellers", "down", "--buyers", "linear", "--domains", "car_sale"]
+    done = CliRunner().invoke(app, ["run-tournament", *whom, "--scenarios", "1"])
     assert done.exit_code == 1
-    assert "9 matches are void every time and missing" in done.stdout
+    assert "1 match is void every time and missing" in done.stdout
     assert "arena matches --void" in done.stdout
     assert "--retry-voids" in done.stdout
     listed = [json.loads(line) for line in invoke("matches", "--void", "--json").splitlines()]
-    assert [match["attempt"] for match in listed] == [1, 2, 3, 4] * 9
+    assert [match["attempt"] for match in listed] == [1, 2, 3, 4]
     assert {(m["ending"], m["detail"]) for m in listed} == {("provider_error", "connection refused")}
     assert {(m["at_fault"], m["seller_utility"]) for m in listed} == {("seller", None)}
     assert "PROVIDER_ERROR" in invoke("show", listed[0]["key"], "--void")

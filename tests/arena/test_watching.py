@@ -88,6 +88,24 @@ def test_matches_of_an_agent_that_was_set_aside_take_no_time() -> None:
     assert found.left_s == 0
 
 
+def test_nor_do_those_of_a_plug_in_whose_provider_nobody_waits_for() -> None:
+    """They are over when they are put off, and what is awaited comes next."""
+    run = summary(tally(), planned=150)
+    found = paces(run, quick=100, waiting=50)
+    run.seconds, run.played = 10, 20
+    found.note(run)
+    run.dropped_quick = 60
+    run.seconds, run.played = 20, 40
+    found.note(run)
+    run.seconds, run.played = 40, 60
+    found.note(run)
+    assert found.left_s == pytest.approx(30 * 30 / 20)
+    run.seconds, run.played = 70, 90
+    found.note(run)
+    assert found.left_s == 0
+    assert "60 put off" in drawn(run, found)[-1]
+
+
 def test_void_before_is_not_done_now_and_replays_are_work() -> None:
     run = summary(tally(), planned=100, void=40)
     found = paces(run, waiting=60, replays=6)

@@ -182,6 +182,24 @@ def test_a_provider_that_keeps_failing_is_set_aside(store: Store) -> None:
     assert (summary.void, summary.left) == (0, 32)
 
 
+@pytest.mark.parametrize(
+    ("target", "parameters", "voids", "stopped"),
+    [("Locked", {}, 1, True), ("Unreachable", {"failures": 10**6}, 5, False)],
+)
+def test_a_plug_in_that_is_set_aside_is_not_tried_again(
+    store: Store, target: str, parameters: dict[str, int], voids: int, stopped: bool
+) -> None:
+    """Neither as a seller nor as a buyer; what a worker has in hand is one match each."""
+    plug_in(store, "down", target, **parameters)
+    plug_in(store, "slow", "Slow")
+    asked = {"sellers": ["boulware", "down", "slow"], "buyers": ["linear", "down"], "scenarios": 3}
+    summary = run(store, **asked)
+    assert [aside.stopped for aside in summary.paused.values()] == [stopped]
+    assert voids <= sum(summary.void_attempts.values()) <= voids + 1
+    assert (summary.planned, summary.played, summary.void) == (36, 12, 0)
+    assert summary.left == summary.waiting == summary.put_off == 24
+
+
 class _Buggy:
     def begin(self, brief: object, rng: object) -> object:
         raise KeyError("price")
