@@ -235,6 +235,7 @@ async def run_async(
                 async with asyncio.timeout(limit):
                     reply = await ask(agent, minds, view, rngs[role])
             except TimeoutError:
+                assert limit is not None
                 reply = failure(agent, TurnOverrun(limit))
             role, view = game.send(reply)
     except StopIteration as stop:

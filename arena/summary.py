@@ -35,8 +35,8 @@ class Summary:
     replayed: int = 0
     """Matches of a base played once more, to see drift; they are in no other count of matches."""
     dropped: int = 0
-    """Matches that wait for another run, since an agent of theirs was set aside; part of `left`. Of those
-    that are awaited."""
+    """Matches that wait for another run, since an agent of theirs was set aside; part of `left`. Of
+    those that are awaited."""
     dropped_quick: int = 0
     """The same of all others, which are played first."""
     seconds: float = 0.0

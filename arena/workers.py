@@ -205,8 +205,9 @@ def play_in_processes(
 ) -> Generator[list[Share]]:
     """Play `batches` in `workers` processes; yield what is finished, at the latest every SHARE_S.
 
-    Whoever iterates may add to `batches`, and puts back what is left of one. After `stop` is set, what the
-    workers have finished is still yielded. Raises WorkerDied, and whatever a worker raised outside a match.
+    Whoever iterates may add to `batches`, and puts back what is left of one. After `stop` is set, what
+    the workers have finished is still yielded. Raises WorkerDied, and whatever a worker raised outside a
+    match.
     """
     context = get_context("spawn")
     others = set(multiprocessing.active_children())
