@@ -1,15 +1,29 @@
 """Connecting: what `--db` may be, and how a connection is set up."""
 
+import os
 import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    String,
+    Table,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import StaticPool
+from sqlalchemy.sql.functions import FunctionElement
 
 from arena.errors import UserError
 
@@ -21,6 +35,10 @@ _SECRET = re.compile("pass|pwd|secret|token|key", re.IGNORECASE)
 """What a part of an address' query is called that nobody should see."""
 _BEFORE_HOST = re.compile("://.*@")
 
+MIGRATING = 0x6172656E61
+"""The number of the lock, on a server, of whoever migrates: "arena"."""
+_BESIDE = ("", "-wal", "-shm", "-journal")
+"""How the names of SQLite's files end; these stand beside the file that a link leads to."""
 CACHE_KIB = 65_536
 """What SQLite may keep of a file in memory. Its own choice, 2 MB, is too little to join a hundred
 thousand matches."""
@@ -71,11 +89,24 @@ def file_of(url: URL) -> Path | None:
     return Path(str(url.database))
 
 
+def is_of(given: str | None, path: str) -> bool:
+    """Return whether a file is, or is going to be, that of the database that `--db` means, or one that
+    SQLite keeps beside it; `path` may be a link, and need not exist."""
+    file = file_of(locate(given))
+    if file is None:
+        return False
+    main, other = os.path.realpath(file), os.path.realpath(path)
+    if other in [main + ending for ending in _BESIDE]:
+        return True
+    return os.path.exists(main) and os.path.exists(other) and os.path.samefile(main, other)
+
+
 def engine_for(url: URL) -> Engine:
     """Return an engine whose transactions begin when it says so. Opens no connection yet."""
     try:
         if url.get_backend_name() != "sqlite":
-            return create_engine(url)
+            # One reading sees one moment, as in SQLite; and a server may have been started again.
+            return create_engine(url, isolation_level="REPEATABLE READ", pool_pre_ping=True)
         memory = {} if file_of(url) else {"poolclass": StaticPool}
         engine = create_engine(
             url, connect_args={"check_same_thread": False, "timeout": BUSY_S}, **memory
@@ -93,13 +124,40 @@ def writing(engine: Engine, durable: bool = False) -> Connection:
     """Return a connection whose transactions take SQLite's write lock from the start, so that a reader
     never has to become a writer halfway (which fails at once where another is writing).
 
-    SQLite's last transactions before a power cut may be lost, unless they are `durable`.
+    SQLite's last transactions before a power cut may be lost, unless they are `durable`; a server's are
+    as its settings say. On a server each statement sees what was committed before it, so that whoever
+    waited for another writer sees what that one wrote.
     """
-    connection = engine.connect().execution_options(immediate=True)
-    if engine.dialect.name == "sqlite":
-        level = "FULL" if durable else "NORMAL"
-        connection.connection.cursor().execute(f"PRAGMA synchronous = {level}")
-    return connection
+    connection = engine.connect()
+    if engine.dialect.name != "sqlite":
+        return connection.execution_options(isolation_level="READ COMMITTED")
+    level = "FULL" if durable else "NORMAL"
+    connection.connection.cursor().execute(f"PRAGMA synchronous = {level}")
+    return connection.execution_options(immediate=True)
+
+
+def take_turns(connection: Connection) -> None:
+    """Wait until no other process migrates the database, and keep others out to the end of the
+    transaction. SQLite's write lock does that already."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(MIGRATING)))
+
+
+class bytewise(FunctionElement[str]):
+    """Text to be sorted by its bytes, as SQLite sorts all text, whatever a server's collation."""
+
+    type = String()
+    inherit_cache = True
+
+
+@compiles(bytewise)
+def _plainly(element: Any, compiler: Any, **more: Any) -> str:
+    return str(compiler.process(element.clauses, **more))
+
+
+@compiles(bytewise, "postgresql")
+def _in_c(element: Any, compiler: Any, **more: Any) -> str:
+    return f'{compiler.process(element.clauses, **more)} COLLATE "C"'
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]], key: str) -> None:
@@ -120,7 +178,7 @@ def upsert(
         connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=new), rows)
 
 
-def trouble(url: URL, error: DatabaseError) -> StoreError:
+def trouble(url: URL, error: DBAPIError) -> StoreError:
     """Return what to tell the user of an error that the database raised."""
     cause, at = str(error.orig).strip(), shown(url)
     if isinstance(error.orig, sqlite3.DatabaseError):

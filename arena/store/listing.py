@@ -21,6 +21,7 @@ from sqlalchemy import (
 from arena.design import Design
 from arena.record import cost_of, tokens_of
 from arena.store.columns import in_design
+from arena.store.database import bytewise
 from arena.store.models import DOMAINS, MATCHES, SCENARIOS, VOIDS
 from scenarios.scenario import Scenario
 
@@ -230,7 +231,8 @@ def _query(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
     else:
         special["withdrawn_at"] = special["withdrawn_reason"] = null()
     columns = [special[field] if field in special else table.c[field] for field in Listed._fields]
-    order = (DOMAINS.c.name, SCENARIOS.c.domain_version, SCENARIOS.c.feasible.desc(), SCENARIOS.c.number)
+    scenario = (SCENARIOS.c.domain_version, SCENARIOS.c.feasible.desc(), SCENARIOS.c.number)
     who = [table.c[name] for name in ("opener", "seller_version", "buyer_version", "replicate")]
     query = select(*columns).select_from(_joined(table)).where(*conditions)
-    return query.order_by(*order, *who, table.c.started_at)
+    order = (bytewise(DOMAINS.c.name), *scenario, *who, table.c.started_at)
+    return query.order_by(*order, *table.primary_key)

@@ -64,7 +64,8 @@ def _measures(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[by
         select(match.key, match.scenario_key, match.deal, match.transcript, scenario.content)
         .join(SCENARIOS, match.scenario_key == scenario.key)
         .where(match.key.in_(keys))
-        .order_by(match.scenario_key)
+        # All write in one order, so that two that do so at once do not lock each other out.
+        .order_by(match.scenario_key, match.key)
     )
     yardsticks: dict[str, Yardstick] = {}
     found = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 
-from arena.store.database import StoreError, file_of, shown, writing
+from arena.store.database import StoreError, file_of, shown, take_turns, writing
 
 SCRIPTS = Path(__file__).parent / "migrations"
 REVISIONS: tuple[str, ...] = ("0001", "0002", "0003", "0004")
@@ -27,7 +27,8 @@ def ready(engine: Engine) -> Path | None:
     backup = _back_up(engine, found) if found else None
     _keep_log_apart(engine)
     with writing(engine) as connection, connection.begin():
-        # Another process may have been quicker while this one waited for the lock.
+        take_turns(connection)
+        # Another process may have been quicker while this one waited.
         if _revision(connection, engine) != REVISIONS[-1]:
             _upgrade(connection)
     return backup

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DatabaseError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from arena.store.database import MissingDatabase, engine_for, file_of, locate, shown, trouble, writing
 from arena.store.measuring import Progress, bring_up_to_date
@@ -46,7 +46,7 @@ class Opened:
             backup = ready(engine)
             bring_up_to_date(engine, progress)
             return cls(engine, backup)
-        except DatabaseError as error:
+        except DBAPIError as error:
             engine.dispose()
             raise trouble(url, error) from None
 
@@ -77,7 +77,7 @@ class Opened:
         try:
             with self._engine.connect() as connection:
                 yield connection
-        except DatabaseError as error:
+        except DBAPIError as error:
             raise trouble(self._engine.url, error) from error
 
     @contextmanager
@@ -89,5 +89,5 @@ class Opened:
                 yield connection
         except IntegrityError:
             raise
-        except DatabaseError as error:
+        except DBAPIError as error:
             raise trouble(self._engine.url, error) from error

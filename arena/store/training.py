@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from arena.record import utc_now
-from arena.store.database import StoreError, upsert
+from arena.store.database import StoreError, bytewise, upsert
 from arena.store.opened import Opened
 from arena.store.training_tables import TRAINING_RUNS, TRAINING_STEPS
 from scenarios.canonical import canonical
@@ -87,7 +87,7 @@ class TrainingLog(Opened):
     def training_runs(self) -> list[TrainingRun]:
         """Return every run, the oldest first."""
         columns = [TRAINING_RUNS.c[field] for field in TrainingRun._fields]
-        query = sa.select(*columns).order_by(TRAINING_RUNS.c.started_at, TRAINING_RUNS.c.name)
+        query = sa.select(*columns).order_by(TRAINING_RUNS.c.started_at, bytewise(TRAINING_RUNS.c.name))
         with self._reading() as connection:
             rows: Iterable[Any] = connection.execute(query)
             return [

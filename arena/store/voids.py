@@ -29,9 +29,11 @@ class Voids(Opened):
 
     def void_counts(self, design: Design) -> list[VoidCount]:
         """Count the void attempts at the design's matches, those of matches that were scored later
-        and of the infeasible panel included; replays are none of them."""
+        and of the infeasible panel included, in a fixed order; replays are none of them."""
         by = [VOIDS.c[name] for name in VoidCount._fields[:-1]]
-        query = select_in_design(design, VOIDS, *by, func.count()).group_by(*by).order_by(*by)
+        # Where nulls stand, every database has its own mind.
+        order = [column.nulls_first() for column in by]
+        query = select_in_design(design, VOIDS, *by, func.count()).group_by(*by).order_by(*order)
         with self._reading() as connection:
             rows: Iterable[Any] = connection.execute(query)
             return [VoidCount(*row) for row in rows]

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import make_url
 
 from arena.store import Store
+from tests.arena.store.server import Server, serving
 
 
 @pytest.fixture
@@ -13,6 +15,43 @@ def store(tmp_path: Path) -> Iterator[Store]:
     """A new database, `arena.db` in the test's folder."""
     with Store.open(str(tmp_path / "arena.db")) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server."""
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def ready(postgres: Server) -> Iterator[str]:
+    """The name of a database on it with every table, which others are copied from."""
+    with postgres.database() as address:
+        Store.open(address).close()
+        yield str(make_url(address).database)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where a new database is: `arena.db` in the test's folder, and on a server, opened before."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "arena.db")
+        return
+    server: Server = request.getfixturevalue("postgres")
+    with server.database(request.getfixturevalue("ready")) as made:
+        yield made
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def unopened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where there is no database yet, or an empty one on a server."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "arena.db")
+        return
+    server: Server = request.getfixturevalue("postgres")
+    with server.database() as made:
+        yield made
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
+from psycopg.rows import dict_row
 from typer.testing import CliRunner
 
 from arena.cli import app
@@ -51,21 +53,30 @@ def invoke(*arguments: object, code: int = 0) -> str:
     return done.stdout
 
 
-def rows(database: Path, table: str = "matches") -> dict[str, dict[str, Any]]:
+def rows(database: Path | str, table: str = "matches") -> dict[str, dict[str, Any]]:
     """Return the whole rows of a table by key (voids: and attempt; audits: id), as they are committed
-    now."""
+    now. The database is an SQLite file, or an address on PostgreSQL."""
+    found = _on_server(database, table) if "://" in str(database) else _in_file(Path(database), table)
+    names = {"voids": ("key", "attempt"), "audits": ("id",)}.get(table, ("key",))
+    return {"".join(str(row[name]) for name in names): row for row in found}
+
+
+def _in_file(database: Path, table: str) -> list[dict[str, Any]]:
     if not database.exists():
-        return {}
+        return []
     with closing(sqlite3.connect(database, timeout=30)) as connection:
         connection.row_factory = sqlite3.Row
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
-            return {}
-        found = connection.execute(f"SELECT * FROM {table}").fetchall()
-    names = {"voids": ("key", "attempt"), "audits": ("id",)}.get(table, ("key",))
-    return {"".join(str(row[name]) for name in names): dict(row) for row in found}
+            return []
+        return [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
 
 
-def outcomes(database: Path) -> dict[str, dict[str, Any]]:
+def _on_server(address: Path | str, table: str) -> list[dict[str, Any]]:
+    with psycopg.connect(str(address).replace("+psycopg", ""), row_factory=dict_row) as connection:
+        return connection.execute(f"SELECT * FROM {table}").fetchall()
+
+
+def outcomes(database: Path | str) -> dict[str, dict[str, Any]]:
     """Return the matches by key without what may differ between two runs of one design."""
     return {
         key: {column: value for column, value in row.items() if column not in NOT_COMPARED}

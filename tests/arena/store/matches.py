@@ -1,15 +1,18 @@
 """Made-up rows for tests of the store."""
 
+from agents.agent import ActionKind, Usage
 from agents.scripted import spec_of
 from arena.design import Design, DesignDomain, Player
-from arena.measures import Yardstick
+from arena.measures import Yardstick, words
+from arena.play import Attempt, Turn
+from arena.protocol import Fault
 from arena.record import Played, drawn
 from arena.schedule import Place, plan
 from arena.store import Store
 from arena.transcript import encode
 from scenarios.catalogue import bundled
 from scenarios.draw import DRAW_VERSION, draw
-from scenarios.scenario import Scenario, Split
+from scenarios.scenario import Role, Scenario, Split
 
 SELLERS, BUYERS = ("boulware", "random"), ("linear", "conceder")
 
@@ -39,10 +42,11 @@ def freeze(store: Store, plan_of: Design) -> dict[tuple[str, int, bool], Scenari
     domains = {domain.version: domain for domain in bundled().values()}
     used = [domains[entry.version] for entry in plan_of.domains]
     store.add_design(plan_of, [spec_of(name) for name in (*SELLERS, *BUYERS)], used)
-    scenarios = {
-        place.scenario: draw(domains[place.domain_version], Split.EVAL, place.number, place.feasible)
-        for place in plan(plan_of)
-    }
+    scenarios: dict[tuple[str, int, bool], Scenario] = {}
+    for place in plan(plan_of):
+        if place.scenario not in scenarios:
+            domain = domains[place.domain_version]
+            scenarios[place.scenario] = draw(domain, Split.EVAL, place.number, place.feasible)
     store.add_scenarios(drawn(scenario, DRAW_VERSION) for scenario in scenarios.values())
     return scenarios
 
@@ -96,3 +100,23 @@ def fill(store: Store, plan_of: Design) -> list[Played]:
     made = [row(plan_of, place, scenarios[place.scenario]) for place in plan(plan_of)]
     store.add_matches(made)
     return made
+
+
+def play_some(store: Store) -> dict[str, tuple[bytes, str | None]]:
+    """Store a match with turns at every place; return what is to be measured, by key."""
+    plan_of, expected = design(), {}
+    scenarios = freeze(store, plan_of)
+    for number, place in enumerate(plan(plan_of)):
+        scenario = scenarios[place.scenario]
+        deal = tuple((number + t) % len(term.options) for t, term in enumerate(scenario.terms))
+        fault = Attempt("x", Fault.EMPTY, Usage(1, 1, None, None))
+        turns = [
+            Turn(Role.SELLER, ActionKind.PROPOSE, deal, f"Take {number} of them", "", (fault,)),
+            Turn(Role.BUYER, ActionKind.ACCEPT, None, "", "because"),
+        ]
+        content, said = Yardstick(scenario).row(turns, deal), words(turns)
+        changes = {"deal": str(list(deal)), "transcript": encode(turns), "measures": content}
+        made = row(plan_of, place, scenario, **changes, words=said)
+        store.add_matches([made])
+        expected[made.key] = (content, said)
+    return expected

@@ -1,7 +1,6 @@
 """What stands beside the matches: deviations, audits and training runs; added, never changed."""
 
 import math
-from pathlib import Path
 
 import pytest
 
@@ -30,7 +29,7 @@ def test_a_deviation_belongs_to_a_stored_design(store: Store) -> None:
         store.add_deviation("0" * 12, "n", "something", "why not")
 
 
-def test_a_buyers_newest_audit_counts_and_the_others_stay(store: Store, tmp_path: Path) -> None:
+def test_a_buyers_newest_audit_counts_and_the_others_stay(store: Store, address: str) -> None:
     linear, random = spec_of("linear").version, spec_of("random").version
     assert store.audits() == {}
     store.add_audit(linear, {"exploitable": True, "policies": [{"share": 0.95}]})
@@ -40,7 +39,7 @@ def test_a_buyers_newest_audit_counts_and_the_others_stay(store: Store, tmp_path
         linear: {"exploitable": False, "policies": []},
         random: {"exploitable": False},
     }
-    assert len(rows(tmp_path / "arena.db", "audits")) == 3
+    assert len(rows(address, "audits")) == 3
 
 
 def test_a_training_run_from_its_start_to_its_end(store: Store) -> None:

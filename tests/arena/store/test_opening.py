@@ -2,21 +2,22 @@
 
 import shutil
 import sqlite3
-from contextlib import closing
 from multiprocessing import get_context
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
-from sqlmodel import SQLModel
 
-from arena.store import Store, StoreError, migrate
+from agents.language_model.book import Came
+from agents.scripted import spec_of
+from agents.spec import Connection, Profile
+from arena.schedule import plan
+from arena.store import Bill, Call, Registration, RunStatus, Store, StoreError, migrate
 from tests.arena.running import rows
-from tests.arena.store.matches import design, fill
+from tests.arena.store.matches import design, fill, freeze, play_some, row
+from tests.arena.store.raw import contents, difference, execute, make_as_of, revision
 
 NOW = migrate.REVISIONS[-1]
 NEXT = f'''"""A later release."""
@@ -47,18 +48,62 @@ def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return release
 
 
-def revision(database: Path) -> str:
-    with closing(sqlite3.connect(database)) as connection:
-        return str(connection.execute("SELECT version_num FROM alembic_version").fetchone()[0])
+def on_server(address: str) -> bool:
+    return "://" in address
 
 
-def test_the_migrations_make_what_the_models_say(tmp_path: Path) -> None:
-    Store.open(str(tmp_path / "x.db")).close()
-    engine = create_engine(f"sqlite:///{tmp_path / 'x.db'}")
-    with engine.connect() as connection:
-        found = compare_metadata(MigrationContext.configure(connection), SQLModel.metadata)
-    engine.dispose()
-    assert found == []
+def everything(store: Store) -> None:
+    """Put something into every table."""
+    plan_of, other = design(), design(seed=3)
+    (key, *_) = play_some(store)
+    store.withdraw_match(key, "a test")
+    scenarios = freeze(store, other)
+    place = next(iter(plan(other)))
+    void = {"ending": "provider_error", "deal": None, "seller_utility": None, "buyer_utility": None}
+    store.add_void(row(other, place, scenarios[place.scenario], trouble="server", **void))
+    agent = spec_of("linear")
+    store.add_registrations([Registration("a", agent, "both", Profile(), Connection(), "2026")])
+    store.add_deviation(plan_of.hash, "n", "fewer", "no money")
+    store.add_audit(agent.version, {"exploitable": False})
+    store.add_training_run("run", {"seed": 1})
+    store.add_training_steps("run", [(1, {"reward": 0.5})])
+    store.end_training_run("run", RunStatus.STOPPED, "it had collapsed")
+    call = Call("0" * 12, 1, agent.version, key, 1, "2026", Came.ANSWER, None, 9, 7, 100, 10, 0.5)
+    store.enter(Bill("0" * 12, plan_of.hash, "2026", 7), [call], [], [("f" * 32, b"\0\xff")])
+
+
+def measured(store: Store) -> dict[str, tuple[bytes, str | None]]:
+    """Return each match's measures and words, by its key."""
+    found = store.results(design())
+    rows = zip(found.key_M, found.measures_M, found.words_M, strict=True)
+    return {str(key): (row.tobytes(), said) for key, row, said in rows}
+
+
+def test_the_migrations_make_what_the_models_say(unopened: str) -> None:
+    Store.open(unopened).close()
+    assert difference(unopened) == []
+
+
+@pytest.mark.parametrize("release", migrate.REVISIONS[:-1])
+def test_a_database_of_every_release_is_migrated(unopened: str, tmp_path: Path, release: str) -> None:
+    source = str(tmp_path / "source.db")
+    with Store.open(source) as store:
+        everything(store)
+        expected = measured(store)
+    assert all(contents(source).values())
+    make_as_of(unopened, release, source)
+    before = contents(unopened)
+    with Store.open(unopened) as store:
+        assert (store.backup is None) == on_server(unopened)
+        assert store.backup is None or contents(str(store.backup)) == before
+        assert measured(store) == expected
+        after = contents(unopened)
+        for table in before.keys() - {"state"}:
+            for old, new in zip(before[table], after[table], strict=True):
+                assert new == dict.fromkeys(new) | old  # what older releases did not know is null
+        everything(store)
+    assert revision(unopened) == NOW
+    assert difference(unopened) == []
 
 
 def test_the_known_revisions_are_those_there_are() -> None:
@@ -66,48 +111,23 @@ def test_the_known_revisions_are_those_there_are() -> None:
     assert [s.revision for s in scripts.walk_revisions()][::-1] == list(migrate.REVISIONS)
 
 
-def test_an_older_database_is_migrated_after_a_backup(tmp_path: Path, later) -> None:
-    database = tmp_path / "arena.db"
-    with Store.open(str(database)) as store:
+def test_an_older_database_is_migrated_after_a_backup(address: str, later) -> None:
+    with Store.open(address) as store:
         made = fill(store, design())
-    before = rows(database)
+    before = rows(address)
     later()
-    with Store.open(str(database)) as store:
-        assert store.backup is not None
-        assert revision(store.backup) == NOW
-        assert rows(store.backup) == before
-    assert revision(database) == "9999"
-    after = rows(database)
+    with Store.open(address) as store:
+        assert (store.backup is None) == on_server(address)
+        if store.backup is not None:
+            assert revision(str(store.backup)) == NOW
+            assert rows(store.backup) == before
+    assert revision(address) == "9999"
+    after = rows(address)
     assert {row.pop("mood") for row in after.values()} == {"calm"}
     assert after == before
     assert len(after) == len(made)
-    with Store.open(str(database)) as store:
+    with Store.open(address) as store:
         assert store.backup is None
-
-
-def test_runs_of_before_reasons_were_kept_have_none(tmp_path: Path) -> None:
-    database = tmp_path / "arena.db"
-    with Store.open(str(database)) as store:
-        store.add_training_run("old", {"seed": 1})
-        store.add_training_steps("old", [(1, {"reward": 0.5})])
-        store.end_training_run("old", "stopped")
-        before = store.training_runs()
-    with closing(sqlite3.connect(database)) as connection:
-        connection.executescript(
-            "ALTER TABLE training_runs DROP COLUMN why; ALTER TABLE voids DROP COLUMN trouble;"
-            "DROP TABLE calls; DROP TABLE bills; DROP TABLE answers;"
-        )
-        connection.execute("UPDATE alembic_version SET version_num = '0002'")
-        connection.commit()
-    with Store.open(str(database)) as store:
-        assert store.backup is not None
-        assert revision(store.backup) == "0002"
-        assert store.training_runs() == before
-        assert [run.why for run in before] == [None]
-        assert store.training_steps("old") == [(1, {"reward": 0.5})]
-        store.end_training_run("old", "stopped", "it had collapsed")
-        assert [run.why for run in store.training_runs()] == ["it had collapsed"]
-    assert revision(database) == NOW
 
 
 def test_the_backup_holds_what_is_still_in_the_write_ahead_log(tmp_path: Path, later) -> None:
@@ -121,29 +141,25 @@ def test_the_backup_holds_what_is_still_in_the_write_ahead_log(tmp_path: Path, l
             assert len(rows(store.backup)) == len(made)
 
 
-def test_a_failed_migration_leaves_the_database_as_it_was(tmp_path: Path, later) -> None:
-    database = tmp_path / "arena.db"
-    with Store.open(str(database)) as store:
+def test_a_failed_migration_leaves_the_database_as_it_was(address: str, later) -> None:
+    with Store.open(address) as store:
         fill(store, design())
-    before = rows(database)
+    before = rows(address)
     later()
     script = migrate.SCRIPTS / "versions" / "9999_mood.py"
     script.write_text(script.read_text() + "    raise RuntimeError('no')\n")
     with pytest.raises(RuntimeError):
-        Store.open(str(database))
-    assert revision(database) == NOW
-    assert rows(database) == before
+        Store.open(address)
+    assert revision(address) == NOW
+    assert rows(address) == before
 
 
-def test_a_newer_database_is_refused_untouched(tmp_path: Path) -> None:
-    database = tmp_path / "arena.db"
-    Store.open(str(database)).close()
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '0099'")
-        connection.commit()
+def test_a_newer_database_is_refused_untouched(address: str, tmp_path: Path) -> None:
+    Store.open(address).close()
+    execute(address, "UPDATE alembic_version SET version_num = '0099'")
     with pytest.raises(StoreError, match=r"0099.*upgrade bargaining-arena"):
-        Store.open(str(database))
-    assert revision(database) == "0099"
+        Store.open(address)
+    assert revision(address) == "0099"
     assert list(tmp_path.glob("*backup*")) == []
 
 
@@ -156,12 +172,10 @@ def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path, content
     assert file.read_bytes() == content
 
 
-def test_another_programs_database_is_refused(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
-        connection.execute("CREATE TABLE recipes (name TEXT)")
-        connection.commit()
+def test_another_programs_database_is_refused(unopened: str) -> None:
+    execute(unopened, "CREATE TABLE recipes (name TEXT)")
     with pytest.raises(StoreError, match="another program's database"):
-        Store.open(str(tmp_path / "x.db"))
+        Store.open(unopened)
 
 
 def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
@@ -228,3 +242,8 @@ def _open(database: str) -> int:
 def test_processes_that_create_it_at_once_agree(tmp_path: Path) -> None:
     with get_context("spawn").Pool(3) as pool:
         assert pool.map(_open, [str(tmp_path / "arena.db")] * 6, chunksize=1) == [0] * 6
+
+
+def test_connections_that_create_it_at_once_agree(unopened: str) -> None:
+    with ThreadPool(6) as pool:
+        assert pool.map(_open, [unopened] * 6, chunksize=1) == [0] * 6
