@@ -9,15 +9,19 @@ import errno
 import fcntl
 import os
 import platform
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from arena.errors import UserError
 
 RUNS = "runs"
 """Where the folders of runs lie unless another place is named."""
 LOCK = ".lock"
+LOOK_S = 0.5
+"""A lock is tried for so long: whoever looks whether it is held (:func:`under_way`) holds it meanwhile."""
 
 
 def check_place(folder: Path) -> None:
@@ -39,10 +43,8 @@ def locked(folder: Path, database: str) -> Iterator[None]:
     except OSError as error:
         raise _unwritable(folder, error.strerror) from error
     with lock as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UserError(f"the run in {folder} is under way in another process") from None
+        if not _lock(file):
+            raise UserError(f"the run in {folder} is under way in another process")
         with suppress(OSError):  # a full disk; a lock that says nothing holds as well
             file.truncate(0)
             file.write(_whose(database))
@@ -63,6 +65,20 @@ def under_way(folder: Path, database: str) -> bool | None:
             return False
     except (OSError, ValueError):  # the latter for a name that is none
         return None
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Lock a file for this process alone, and return whether that came about."""
+    until = time.monotonic() + LOOK_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.01)
+        else:
+            return True
 
 
 def _whose(database: str) -> bytes:

@@ -1,15 +1,18 @@
 """The lock of a run's folder: held by one process, let go of however that ends, and seen by others."""
 
 import errno
+import fcntl
 import os
 import platform
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from arena import run_lock
 from arena.errors import UserError
 from arena.run_lock import LOCK, locked, under_way
 
@@ -42,6 +45,27 @@ def test_a_lock_is_let_go_of_when_its_process_is_killed(
     assert under_way(folder, str(tmp_path / "arena.db")) is False
     with locked(folder, "arena.db"):
         assert under_way(folder, "arena.db") is True
+
+
+def test_a_look_at_a_lock_keeps_no_run_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look that lasts until the start has met it."""
+    with locked(tmp_path, "arena.db"):
+        pass
+    watcher = (tmp_path / LOCK).open("rb")
+    fcntl.flock(watcher, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    class Clock:
+        monotonic = staticmethod(time.monotonic)
+
+        @staticmethod
+        def sleep(seconds: float) -> None:
+            watcher.close()
+
+    monkeypatch.setattr(run_lock, "time", Clock)
+    with locked(tmp_path, "arena.db"):
+        assert watcher.closed
 
 
 def test_of_another_machine_or_record_a_lock_tells_nothing(
