@@ -19,6 +19,9 @@ from arena.protocol import Ending
 from arena.record import Played, cost_of, tokens_of, utc_now
 from arena.tally import Tally
 
+_DATABASE = b"SQLite format 3"
+"""How a file of SQLite's begins."""
+
 
 class Journal:
     """A log file that is open for appending. A context; leaving it closes the file."""
@@ -44,11 +47,11 @@ class Journal:
         size = os.fstat(self._file).st_size
         if size == 0:
             return
-        if os.pread(self._file, 1, 0) not in (b"{", b"\n"):
+        start = os.pread(self._file, len(_DATABASE), 0)
+        if start[:1] not in (b"{", b"\n"):
             os.close(self._file)
-            raise UserError(
-                f"--log-file: {path} holds something else, and is left as it is: name another file"
-            )
+            found = "is a database" if start == _DATABASE else "holds something else"
+            raise UserError(f"--log-file: {path} {found}, and is left as it is: name another file")
         if os.pread(self._file, 1, size - 1) != b"\n":
             os.write(self._file, b"\n")
 

@@ -19,6 +19,7 @@ from arena.commands.settings import (
     TurnTimeout,
     Workers,
     Yes,
+    check_log,
     journal_at,
     settings_of,
 )
@@ -76,6 +77,7 @@ def evaluate_runs(
     with 1 when something is missing.
     """
     settings = settings_of(locals())
+    check_log(log_file, db)
     from arena.commands.printing import print_json
 
     with _record(db) as store, journal_at(log_file) as journal:

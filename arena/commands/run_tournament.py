@@ -37,6 +37,7 @@ from arena.commands.settings import (
     TurnTimeout,
     Workers,
     Yes,
+    check_log,
     journal_at,
     settings_of,
 )
@@ -92,6 +93,7 @@ def run_tournament(
     """
     options = dict(locals())
     given, settings = asked(options), settings_of(options)
+    check_log(log_file, db)
     with open_if_there(db) as found:  # a mistake, or a dry run, leaves no database behind
         lineup = lineup_of(found, design, given)
         if dry_run:

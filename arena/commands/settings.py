@@ -70,6 +70,15 @@ def settings_of(options: Mapping[str, Any]) -> "Settings":
     )
 
 
+def check_log(path: str | None, db: str | None) -> None:
+    """Raise UserError where the log file that was asked for is one of the database `db`, which may not
+    be there yet."""
+    from arena.store import is_of
+
+    if path is not None and is_of(db, path):
+        raise UserError(f"--log-file: {path} is a file of the database: name another file")
+
+
 def journal_at(path: str | None) -> AbstractContextManager["Journal | None"]:
     """Open the log file that was asked for, if any, for as long as the context lasts."""
     from arena.journal import Journal

@@ -2,7 +2,7 @@
 
 from arena.store.agents import Registration
 from arena.store.calls import Bill, Call, Cost, Mean
-from arena.store.database import DEFAULT, MissingDatabase, StoreError, redacted
+from arena.store.database import DEFAULT, MissingDatabase, StoreError, is_of, redacted
 from arena.store.listing import Filter, Listed
 from arena.store.logs import Deviation
 from arena.store.pace import Pace
@@ -32,5 +32,6 @@ __all__ = [
     "TrainingRun",
     "VoidCount",
     "Whole",
+    "is_of",
     "redacted",
 ]

@@ -78,6 +78,48 @@ def test_a_path_that_cannot_be_a_log_is_a_mistake_before_play(path: str) -> None
     assert Path("arena.db").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("log", "db"),
+    [
+        ("arena.db", None),
+        ("other/../new.db", "new.db"),
+        ("new.db-wal", "new.db"),
+        ("new.db-shm", "sqlite:///new.db"),
+        ("{here}/new.db-journal", "sqlite:///new.db"),
+        ("new.db", "sqlite:///{here}/new.db"),
+        ("to_new", "new.db"),
+        ("new.db-wal", "to_new"),
+        ("other/link/new.db", "new.db"),
+        ("same.db", "empty.db"),
+    ],
+)
+def test_no_file_of_the_database_is_a_log_even_before_it_is_there(
+    tmp_path: Path, log: str, db: str | None
+) -> None:
+    Path("other").mkdir()
+    Path("other/link").symlink_to(tmp_path)
+    Path("to_new").symlink_to("new.db")
+    Path("empty.db").touch()
+    Path("same.db").hardlink_to("empty.db")
+    before = sorted(Path().iterdir())
+    at = [] if db is None else ["--db", db.format(here=tmp_path)]
+    done = CliRunner().invoke(app, [*SMALL[:-1], log.format(here=tmp_path), *at])
+    assert done.exit_code == 2, done.output
+    (said,) = done.stderr.splitlines()
+    assert said.endswith(" is a file of the database: name another file")
+    assert sorted(Path().iterdir()) == before
+    assert Path("empty.db").stat().st_size == 0
+
+
+def test_another_database_is_no_log() -> None:
+    invoke(*SMALL[:-2], "--db", "other.db")
+    before = Path("other.db").read_bytes()
+    done = CliRunner().invoke(app, [*SMALL[:-1], "other.db"])
+    assert done.exit_code == 2
+    assert "--log-file: other.db is a database, and is left as it is" in done.stderr
+    assert Path("other.db").read_bytes() == before
+
+
 def test_a_dry_run_writes_no_log() -> None:
     invoke(*SMALL, "--dry-run")
     assert not Path("log.jsonl").exists()
