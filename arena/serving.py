@@ -14,6 +14,18 @@ def servings(agents: Mapping[str, Registration]) -> dict[str, Serving]:
     return {version: serving for version, serving in found.items() if serving is not None}
 
 
+def served(
+    agents: Mapping[str, Registration], matches: Mapping[str, int] | None = None
+) -> dict[Serving, list[str]]:
+    """Return the names of the agents that each server of ours is for; with `matches`, that an agent has
+    to play, by version, whoever has none is left out."""
+    found: dict[Serving, list[str]] = {}
+    for version, serving in servings(agents).items():
+        if matches is None or matches.get(version):
+            found.setdefault(serving, []).append(agents[version].name)
+    return found
+
+
 def check_servers(lineup: Lineup, servers: int | None) -> None:
     """Raise UserError where `servers` that run at once (None: none are started) are too few."""
     needed, design = servings(lineup.agents), lineup.design

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from agents.agent import Trouble
 from agents.build import UnplayableError
 from agents.language_model.gateway import Gateway
+from agents.language_model.kept_up import News
 from agents.language_model.library import loaded
-from agents.language_model.serving import Servers
+from agents.language_model.serving import Servers, Serving
 from arena.batches import Batches
 from arena.conversations import converse
 from arena.deviations import Frozen, freeze
@@ -81,10 +82,10 @@ class Tournament:
         store: Store,
         lineup: Lineup,
         settings: Settings | None = None,
-        tell: Callable[[str], None] = lambda line: None,
+        tell: Callable[[Serving, News], None] = lambda serving, news: None,
     ) -> None:
         """Look up what is played already; nothing is written before :meth:`run`, which gives `tell`
-        lines on the servers that it starts."""
+        what becomes of the servers that it starts."""
         self._store, self._lineup = store, lineup
         self._design = lineup.design
         self.settings = settings or Settings()

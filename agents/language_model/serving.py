@@ -10,13 +10,14 @@ import shlex
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from agents.agent import ProviderError
 from agents.language_model import llama_cpp
-from agents.language_model.kept_up import KeptUp
+from agents.language_model.kept_up import KeptUp, News
 from agents.local.gguf import check_gguf
 from agents.local.server import SHARE, vllm
 from agents.local.weights import Weights, check_file, file_hash, found_weights, is_id, weights_hash
@@ -101,8 +102,10 @@ def _checked(serving: Serving) -> Path:
 class Servers:
     """The servers of one run. They belong to the event loop that they are first used on."""
 
-    def __init__(self, most: int = 1, tell: Callable[[str], None] = lambda line: None) -> None:
-        """Run at most `most` at once; `tell` is given a line for each that starts or ends."""
+    def __init__(
+        self, most: int = 1, tell: Callable[[Serving, News], None] = lambda serving, news: None
+    ) -> None:
+        """Run at most `most` at once; `tell` is given what becomes of each."""
         self.most = most
         self.starts: Counter[Serving] = Counter()
         """How often each took a place of another, or a free one."""
@@ -138,7 +141,8 @@ class Servers:
         """Return the address of a server, once it is up. Raises ProviderError where it does not come
         up, or ended too often."""
         if serving not in self._known:
-            self._known[serving] = KeptUp(serving.words, lambda: self._command(serving), self._tell)
+            tell = partial(self._tell, serving)
+            self._known[serving] = KeptUp(serving.words, lambda: self._command(serving), tell)
         return await self._known[serving].address()
 
     def close(self) -> None:

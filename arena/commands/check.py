@@ -96,7 +96,7 @@ def _gateway(registered: "Registration") -> "Iterator[Gateway | None]":
         return
     from agents.language_model.gateway import Gateway
 
-    servers = Servers(tell=lambda line: typer.echo(plain(line), err=True))
+    servers = Servers(tell=lambda _, news: typer.echo(plain(news.line), err=True))
     try:
         yield Gateway(servers=servers)
     finally:

@@ -106,23 +106,33 @@ def run_tournament(
 def _plan(store: "Store", lineup: "Lineup", settings: "Settings", as_json: bool) -> None:
     """Say what would be played, and what would be logged."""
     from arena.commands.closing_lines import summary_json
-    from arena.commands.cost_lines import cost_lines
-    from arena.commands.plan_lines import departure_lines, plan_lines
+    from arena.commands.plan_lines import departure_lines
     from arena.commands.printing import print_json
+    from arena.commands.serving_lines import serving_json
     from arena.deviations import pending
     from arena.estimate import estimates, total
     from arena.tournament import Tournament
 
     tournament = Tournament(store, lineup, settings)
-    for line in (*plan_lines(tournament, lineup), *cost_lines(store, tournament, lineup)):
-        typer.echo(line, err=True)
+    _say_plan(store, tournament, lineup)
     for line in departure_lines(pending(store, lineup.design), "would be logged"):
         typer.echo(line, err=True)
     if as_json:
         found = estimates(store, lineup, tournament.matches_of())
         content = summary_json(tournament.summary, lineup, to_name(store.address))
         estimated = {"cost_usd": total(found), "agents": [one.to_json() for one in found]}
-        print_json(content | {"estimate": estimated}, indent=None)
+        content |= {"estimate": estimated, "serving": serving_json(tournament, lineup)}
+        print_json(content, indent=None)
+
+
+def _say_plan(store: "Store", tournament: "Tournament", lineup: "Lineup") -> None:
+    from arena.commands.cost_lines import cost_lines
+    from arena.commands.plan_lines import plan_lines
+    from arena.commands.serving_lines import serving_lines
+
+    lines = *plan_lines(tournament, lineup), *serving_lines(tournament, lineup)
+    for line in (*lines, *cost_lines(store, tournament, lineup)):
+        typer.echo(line, err=True)
 
 
 def _run(
@@ -167,15 +177,15 @@ def played(
     happens in the `journal`; return how far it came. Raises UserError where it costs money and `yes`
     does not confirm that."""
     from arena.commands import progress
-    from arena.commands.cost_lines import budget_line, cost_lines
+    from arena.commands.cost_lines import budget_line
     from arena.commands.journaled import journaled
-    from arena.commands.plan_lines import frozen_lines, plan_lines
+    from arena.commands.plan_lines import frozen_lines
+    from arena.commands.serving_lines import serving_news
     from arena.serving import check_servers
     from arena.tournament import Tournament
 
-    tournament = Tournament(store, lineup, settings, _tell)
-    for line in (*plan_lines(tournament, lineup), *cost_lines(store, tournament, lineup)):
-        typer.echo(line, err=True)
+    tournament = Tournament(store, lineup, settings, serving_news(lineup, journal))
+    _say_plan(store, tournament, lineup)
     check_cost(tournament, lineup, yes)
     if tournament.waiting + tournament.replays:
         check_servers(lineup, tournament.settings.servers)
@@ -186,12 +196,6 @@ def played(
     if (gone := budget_line(tournament)) is not None:
         typer.echo(gone, err=True)
     return summary
-
-
-def _tell(line: str) -> None:
-    from arena.printable import plain
-
-    typer.echo(plain(line), err=True)
 
 
 def check_cost(tournament: "Tournament", lineup: "Lineup", yes: bool) -> None:

@@ -68,7 +68,7 @@ def with_servers(
     async def run() -> Result:
         return await work(servers)
 
-    servers = Servers(most, told.append)
+    servers = Servers(most, lambda _, news: told.append(news.line))
     try:
         return asyncio.run(run()), told
     finally:
@@ -133,7 +133,8 @@ def test_a_server_that_is_killed_is_started_again(weights: Path) -> None:
     assert len(lives(weights)) == 2
     assert all(gone(pid) for pid in lives(weights))
     assert [line.split(": ")[1].partition(" after")[0] for line in told] == [
-        *("starting", "ready", f"ended (reading {weights}); starting it again", "starting", "ready")
+        *("starting", "ready", f"ended (reading {weights}); starting it again", "starting", "ready"),
+        "stopped",
     ]
 
 
@@ -164,8 +165,9 @@ def test_one_that_ends_again_and_again_is_given_up(weights: Path) -> None:
             await servers.address(wanted(weights))
         return raised.value
 
-    error, _ = with_servers(work)
+    error, told = with_servers(work)
     assert error.trouble is Trouble.WEIGHTS
+    assert [line for line in told if "given up" in line] == told[-1:]
     assert len(lives(weights)) == kept_up.STARTS
 
 
@@ -205,7 +207,9 @@ def test_weights_that_are_overwritten_later_are_not_served(weights: Path) -> Non
         assert raised.value.trouble is Trouble.WEIGHTS
 
     serving_now = wanted(weights)
-    with_servers(work)
+    _, told = with_servers(work)
+    assert "given up" in told[-1]
+    assert "now holds other weights" in told[-1]
     assert len(lives(weights)) == 1
 
 

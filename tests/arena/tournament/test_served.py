@@ -1,5 +1,6 @@
 """Tournaments whose agents the arena serves itself: by a stand-in for llama.cpp, in its own process."""
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,7 +55,8 @@ def run(
     lineup = resolve(request_from(ASKED | asked), store)
     told: list[str] = []
     chosen = settings or Settings(workers=1, concurrency=4, servers=1)
-    return lineup, Tournament(store, lineup, chosen, told.append).run(), told
+    tournament = Tournament(store, lineup, chosen, lambda _, news: told.append(news.line))
+    return lineup, tournament.run(), told
 
 
 def scores(store: Store) -> dict[str, float | None]:
@@ -148,7 +150,7 @@ def test_a_match_of_two_servers_has_both(store: Store, seller: Callable[..., Pat
     starts = [len(lives(file)) for file in files.values()]
     assert set(starts) <= {1, 2}
     assert sum(starts) >= 4
-    assert len(told) == 2 * sum(starts)
+    assert len(told) == 3 * sum(starts)  # starting, ready, stopped
 
 
 def test_a_user_is_told_what_is_missing_before_anything_is_frozen(
@@ -173,6 +175,74 @@ def test_a_user_is_told_what_is_missing_before_anything_is_frozen(
         done = CliRunner().invoke(app, [*command, "--db", str(tmp_path / "arena.db")])
         assert (done.exit_code, words in done.output) == (2, True), done.output
     assert not store.designs()
+
+
+def test_the_plan_says_who_is_served_by_what(
+    store: Store, seller: Callable[..., Path], tmp_path: Path
+) -> None:
+    file = seller("a")
+    cool = {"name": "cool", "weights": str(file), "server_args": [f"--note {file.with_suffix('.note')}"]}
+    Registry(store).register([entry_from(cool | {"temperature": 0})])
+    seller("b")
+    plan = (
+        *(
+            "run-tournament",
+            "--sellers",
+            "a,cool,b,boulware",
+            "--buyers",
+            "linear",
+            "--domains",
+            "lamps",
+        ),
+        *("--scenarios", "2", "--db", str(tmp_path / "arena.db"), "--json", "--dry-run"),
+    )
+    for more, at_once, words in (
+        ((), None, "by nobody without --serve"),
+        (("--serve",), 1, "one at a time (--servers)"),
+        (("--serve", "--servers", "2"), 2, "2 at once (--servers)"),
+    ):
+        done = CliRunner().invoke(app, [*plan, *more])
+        assert f"  served:  a, cool by llama.cpp; b by llama.cpp; {words}\n" in done.stderr
+        found = json.loads(done.stdout)["serving"]
+        assert found["at_once"] == at_once
+        assert [(one["server"], one["agents"]) for one in found["servers"]] == [
+            *(("llama.cpp", ["a", "cool"]), ("llama.cpp", ["b"]))
+        ]
+        assert found["servers"][0] | {"agents": []} == {
+            **{"server": "llama.cpp", "model": "a", "weights": str(file), "agents": []}
+        }
+    played = CliRunner().invoke(app, [*plan[:-1], "--serve"])
+    assert (played.exit_code, len(lives(file))) == (0, 1)
+    again = CliRunner().invoke(app, [*plan, "--serve"])
+    assert "served:" not in again.stderr
+    assert json.loads(again.stdout)["serving"]["servers"] == []
+
+
+def test_the_log_says_what_became_of_the_servers(
+    store: Store, seller: Callable[..., Path], tmp_path: Path
+) -> None:
+    seller("a", "--deaths 1", "--after 2"), seller("broken", "--refuses")
+    CliRunner().invoke(
+        app,
+        [
+            *("run-tournament", "--sellers", "a,broken", "--buyers", "linear", "--domains", "lamps"),
+            *("--scenarios", "2", "--serve", "--log-file", "log.jsonl"),
+            *("--db", str(tmp_path / "arena.db")),
+        ],
+    )
+    log = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()]
+    found = {name: [e for e in log if e.get("agents") == [name]] for name in ("a", "broken")}
+    assert [event["event"].removeprefix("server_") for event in found["a"]] == [
+        *("starting", "ready", "ended", "starting", "ready", "stopped")
+    ]
+    assert {(e["server"], e["model"], e["run"]) for e in found["a"]} == {
+        ("llama.cpp", "a", log[0]["run"])
+    }
+    assert all((e["seconds"] or 0) > 0 for e in found["a"] if e["event"] == "server_ready")
+    assert found["a"][2]["detail"] == f"reading {tmp_path / 'a.gguf'}"
+    lines = [(event["event"], event["detail"]) for event in found["broken"]]
+    assert lines[-1] == ("server_given_up", "these weights are no weights")
+    assert [event for event, _ in lines].count("server_starting") == 4
 
 
 def test_a_check_serves_what_it_checks(
