@@ -42,6 +42,8 @@ class Summary:
     seconds: float = 0.0
     tallies: dict[str, Tally] = field(default_factory=dict)
     """Of every agent that is not scripted, by version; of this run."""
+    drift: str | None = None
+    """What replays show, where that is a change of what was served, in words."""
     interrupted: bool = False
     cause: Cause | None = None
     trouble: str | None = None

@@ -23,15 +23,15 @@ def sentence(found: Drift) -> str:
 
 def verdict(found: Drift) -> str:
     """Say what that means, and what it could not have shown."""
-    interval, mde = found.overall.interval(), found.mde
-    if interval is None or mde is None:
+    mde = found.mde
+    if mde is None:
         if found.overall.problem and found.overall.problem.startswith("all equal"):
             return f"every replay differs from its first play by {signed(found.overall.value)}"
         return (
             "too few scenarios replayed to tell drift from chance: a larger --drift replays more of the "
             "first block, and more --scenarios make that larger"
         )
-    if not interval[0] <= 0 <= interval[1]:
+    if found.changed:
         return (
             "what was served changed while the tournament went on: sellers that played at other times, "
             "or in an earlier design, did not meet the same"

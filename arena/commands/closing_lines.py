@@ -66,6 +66,7 @@ def notices(summary: Summary, lineup: Lineup, database: str | None) -> list[Noti
         *_early(summary, Cause.WORKER),
         *(one for tally in tallies for one in _voids(tally)),
         *(Notice(kind, None, text) for there, kind, text in missing if there),
+        *_drift(summary, at),
         *(Notice("trained_against", None, plain(broken)) for broken in lineup.broken),
         *(one for tally in tallies for one in _conduct(tally, at)),
     ]
@@ -97,6 +98,11 @@ def _voids(tally: Tally) -> Iterator[Notice]:
         yield Notice(
             "void_attempts", tally.name, f"{plain(tally.name)}: {attempts} ({reasons(tally.voids)})"
         )
+
+
+def _drift(summary: Summary, at: str) -> Iterator[Notice]:
+    if summary.drift is not None:
+        yield Notice("drift", None, f"{summary.drift} (arena drift{at})")
 
 
 def _conduct(tally: Tally, at: str) -> Iterator[Notice]:

@@ -82,6 +82,17 @@ def drift_lines(store: "Store", plan: "Design") -> "Iterator[str]":
         yield f"{drift_words.capital(drift_words.sentence(found))}: {drift_words.verdict(found)}."
 
 
+def drift_found(store: "Store", plan: "Design") -> str | None:
+    """Return what a design's replays show, where that is a change of what was served; else None."""
+    from leaderboard import drift_words
+    from leaderboard.inference.drift import drift as find
+
+    found = find(plan, store.replays(plan))
+    if found is None or not found.changed:
+        return None
+    return f"{drift_words.sentence(found)}: {drift_words.verdict(found)}"
+
+
 def plan_line(tournament: "Tournament", lineup: "Lineup") -> str:
     """Say what a run replays to see drift, or why nothing."""
     from arena.printable import plain

@@ -158,7 +158,7 @@ def _run(
     else:
         for line in closing_lines(summary, lineup, database):
             typer.echo(line)
-        for line in drift_lines(store, lineup.design):
+        for line in () if summary.drift else drift_lines(store, lineup.design):
             typer.echo(line)
     if not summary.well:
         raise typer.Exit(1)
@@ -178,6 +178,7 @@ def played(
     does not confirm that."""
     from arena.commands import progress
     from arena.commands.cost_lines import budget_line
+    from arena.commands.drift import drift_found
     from arena.commands.journaled import journaled
     from arena.commands.plan_lines import frozen_lines
     from arena.commands.serving_lines import serving_news
@@ -193,6 +194,7 @@ def played(
         typer.echo(line, err=True)
     with progress.shown(tournament) as tick, journaled(journal, tournament, lineup, store.address):
         summary = tournament.run(tick, journal)
+        summary.drift = drift_found(store, lineup.design)
     if (gone := budget_line(tournament)) is not None:
         typer.echo(gone, err=True)
     return summary

@@ -45,6 +45,12 @@ class Drift:
         found = self.overall
         return None if found.t is None or found.se is None else detectable(found.se, found.df)
 
+    @property
+    def changed(self) -> bool:
+        """Whether what was served changed, as the interval of `overall`, which excludes 0, shows."""
+        interval = self.overall.interval()
+        return interval is not None and not interval[0] <= 0 <= interval[1]
+
     def to_json(self) -> dict[str, Any]:
         """Return it as `arena drift --json` prints it."""
         blocks = {}

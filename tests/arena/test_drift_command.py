@@ -1,13 +1,17 @@
 """`run-tournament --drift` on the command line: what it says before play and after it."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from arena.cli import app
 from tests.agents.language_model.scripted_api import Answer, chat, scripted_api
+
+FIVE = "apartment_lease,car_sale,coffee_import,festival_booking,office_fit_out"
 
 
 class Leaves:
@@ -33,6 +37,7 @@ def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             *("register", "served", "--model", "openai/test", "--api-base", api.address),
             *("--price-in", "1", "--price-out", "1"),
         )
+        run.api = api
         yield run
 
 
@@ -53,6 +58,37 @@ def test_it_says_what_it_replays_and_what_that_showed(arena) -> None:
     assert "0 replays to play" in again.stderr
     printed = json.loads(arena("drift", "--json").stdout)
     assert (printed["value"], printed["cells"], len(printed["replays"])) == (0, 14, 14)
+
+
+class Changes:
+    """Walks away from an offer when it sees it first, and accepts it when it comes again."""
+
+    def __init__(self, requests: list[dict[str, Any]]) -> None:
+        self._requests, self._seen = requests, set[str]()
+
+    def pop(self, _: int) -> Answer:
+        offer = json.dumps(self._requests[-1]["messages"])
+        action = "accept" if offer in self._seen else "walk_away"
+        self._seen.add(offer)
+        return chat(json.dumps({"action": action}))
+
+
+def test_drift_needs_attention_where_its_interval_leaves_0_out(arena) -> None:
+    """The one seller opens: what a replay's buyer is shown is what the first one was."""
+    arena.api.answers = Changes(arena.api.requests)
+    who = ["--sellers", "linear", "--buyers", "served", "--domains", FIVE, "--opener", "seller"]
+    how = ["--scenarios", "2", "--drift", "1", "--yes", "--concurrency", "1", "--log-file", "log.jsonl"]
+    done = arena("run-tournament", *who, *how)
+    assert "10 of 10 scored" in done.stdout
+    (said,) = [line for line in done.stdout.splitlines() if "drift" in line.lower()]
+    shown = r"Attention: drift \+0\.\d+ \[\+.* over 5 replays on 5 scenarios: what was served changed"
+    assert re.match(shown, said)
+    told = json.loads(arena("run-tournament", *who, *how, "--json").stdout)
+    (notice,) = told["attention"]
+    assert (notice["kind"], notice["agent"]) == ("drift", None)
+    assert said == f"Attention: {notice['text']}."
+    ended = json.loads(Path("log.jsonl").read_text().splitlines()[-1])
+    assert [one["kind"] for one in ended["attention"]] == ["drift"]
 
 
 def test_replays_alone_cost_money_too(arena, monkeypatch: pytest.MonkeyPatch) -> None:
