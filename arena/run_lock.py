@@ -21,7 +21,7 @@ RUNS = "runs"
 """Where the folders of runs lie unless another place is named."""
 LOCK = ".lock"
 LOOK_S = 0.5
-"""A lock is tried for so long: whoever looks whether it is held (:func:`under_way`) holds it meanwhile."""
+"""It is tried for so long: whoever looks whether it is held (:func:`under_way`) shares it meanwhile."""
 
 
 def check_place(folder: Path) -> None:

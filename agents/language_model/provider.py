@@ -43,13 +43,20 @@ class Stream:
     spoke_at: float = 0.0
     """When the last of them came, on the clock of time.monotonic."""
     came: bool = False
-    """Whether it held a part of a completion: of a body that is none, LiteLLM makes an empty answer."""
+    """Whether it held a part of a completion: of a body that is none, LiteLLM makes an empty answer,
+    which does not say whose it is."""
+    odd: bool = False
+    """Whether a part of its content was no text, which LiteLLM leaves out."""
 
     def add(self, chunk: Any) -> None:
         """Take in a piece."""
         self.chunks.append(chunk)
-        delta = getattr(chunk.choices[0], "delta", None) if chunk.choices else None
-        words = (getattr(delta, name, None) for name in ("content", "reasoning_content"))
+        choice = chunk.choices[0] if chunk.choices else None
+        delta = getattr(choice, "delta", None)
+        role, *words = (getattr(delta, name, None) for name in ("role", "content", "reasoning_content"))
+        self.odd |= words[0] is not None and not isinstance(words[0], str)
+        self.came |= role is not None or any(words)
+        self.came |= getattr(choice, "finish_reason", None) not in (None, "stop")
         if new := sum(len(word) for word in words if isinstance(word, str)):
             self.characters += new
             self.spoke_at = time.monotonic()
@@ -91,8 +98,9 @@ async def call(
             seconds = round(time.perf_counter() - begun, 4)
             return Completion("", "", own, Usage(latency_s=seconds), None, refused=True)
         raise provider_error(error, request.spec, connection, address, timeout_s) from None
-    if connection.stream and not stream.came:
-        raise malformed("its stream is none", request.spec, address)
+    if connection.stream and (stream.odd or not stream.came):
+        what = "its content is no text" if stream.odd else "its stream is none"
+        raise malformed(what, request.spec, address)
     return _completion(response, request, connection, address, time.perf_counter() - begun)
 
 
@@ -120,7 +128,6 @@ async def _response(arguments: dict[str, Any], streamed: bool, stream: Stream) -
     async for chunk in _chunks(response):
         stream.add(chunk)
     sent = response.chunks
-    stream.came = bool(sent)
     with _theirs():
         whole = library().stream_chunk_builder(stream.chunks, messages=arguments["messages"])
     # Where the provider did not count tokens, LiteLLM guesses: that is not known.

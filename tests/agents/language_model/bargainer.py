@@ -53,10 +53,10 @@ def _package(system: str, target: float) -> dict[str, str]:
     return package
 
 
-def completion(body: Body, content: str | None, finish: str = "stop", **message: Any) -> Body:
+def completion(body: Body, content: Any, finish: str = "stop", **message: Any) -> Body:
     """Return a chat completion, with usage counted in characters."""
     taken = sum(len(m["content"]) for m in body["messages"]) // TOKEN_CHARACTERS
-    given = len(content or "") // TOKEN_CHARACTERS + 1
+    given = len(str(content or "")) // TOKEN_CHARACTERS + 1
     said = {"role": "assistant", "content": content, **message}
     return {
         "id": "chat-1",

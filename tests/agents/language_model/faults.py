@@ -50,11 +50,7 @@ async def complete(request: web.Request, body: Body, content: Body) -> web.Strea
     """Send a completion, streamed where that was asked for."""
     if not body.get("stream"):
         return web.json_response(content)
-    response = await _stream(request)
-    for chunk in chunks(body, content):
-        await _event(response, chunk)
-    await response.write(b"data: [DONE]\n\n")
-    return response
+    return await _events(request, *chunks(body, content))
 
 
 async def _stream(request: web.Request) -> web.StreamResponse:
@@ -159,6 +155,35 @@ async def wordy(request: web.Request, body: Body) -> web.StreamResponse:
     return await complete(request, body, completion(body, json.dumps(answer)))
 
 
+def odd_content(content: Any) -> Fault:
+    """Return a fault: a completion, whole or streamed, whose content is no text."""
+
+    async def respond(request: web.Request, body: Body) -> web.StreamResponse:
+        if not body.get("stream"):
+            return await complete(request, body, completion(body, content))
+        opening, *_, last = chunks({**body, "stream_options": {}}, completion(body, ""))
+        opening["choices"][0]["delta"]["content"] = content
+        return await _events(request, opening, last)
+
+    return respond
+
+
+async def null_choices(request: web.Request, body: Body) -> web.StreamResponse:
+    """Send a completion, whole or streamed, without choices."""
+    if not body.get("stream"):
+        return web.json_response(completion(body, "") | {"choices": None})
+    opening, *_ = chunks(body, completion(body, ""))
+    return await _events(request, *[opening | {"choices": None}] * 2)
+
+
+async def _events(request: web.Request, *sent: Body) -> web.StreamResponse:
+    response = await _stream(request)
+    for chunk in sent:
+        await _event(response, chunk)
+    await response.write(b"data: [DONE]\n\n")
+    return response
+
+
 async def uncounted(request: web.Request, body: Body) -> web.StreamResponse:
     """Answer without a word about usage."""
     content = answered(body)
@@ -235,6 +260,9 @@ FAULTS: dict[str, Fault] = {
     "no_choices": raw('{"id": "chat-1", "object": "chat.completion", "created": 1, "model": "m"}'),
     "empty_choices": raw('{"id": "c", "object": "chat.completion", "created": 1, "choices": []}'),
     "other_json": raw("[1, 2, 3]"),
+    "null_choices": null_choices,
+    "number_content": odd_content(5),
+    "list_content": odd_content(["I offer", "$1,000"]),
     "error_in_200": raw('{"error": {"message": "upstream failed", "code": 502}}'),
     "stream_breaks": stream_breaks,
     "stream_ends_early": stream_ends_early,

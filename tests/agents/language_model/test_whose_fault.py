@@ -100,6 +100,7 @@ CASES: dict[str, list[Case]] = {
     "malformed": [
         *(void(f, TRIES) for f in ("truncated_json", "malformed_json", "text_body", "html_body")),
         *(void(f, TRIES) for f in ("empty_body", "no_choices", "empty_choices", "other_json")),
+        *(void(f, TRIES) for f in ("null_choices", "number_content", "list_content")),
         *(void(f, TRIES, (True,)) for f in ("stream_ends_early", "stream_fails")),
     ],
     "silence": [void("hang", 1), void("drip", 1), void("stream_stalls", 1, (True,))],
