@@ -215,8 +215,17 @@ class StillAnsweringError(Exception):
 
 
 class GivenUpError(Exception):
-    """The run cannot go on, through nobody's fault, as where its budget is spent: the match is given up,
+    """The run cannot go on, through nobody's fault, as where the disk is full: the match is given up,
     neither scored nor void, and left to be played."""
+
+
+class BudgetSpentError(GivenUpError):
+    """What is left of a budget does not suffice for the next call of one agent, by version: it plays no
+    more in this run, and others may go on."""
+
+    def __init__(self, message: str, agent: str) -> None:
+        super().__init__(message)
+        self.agent = agent
 
 
 def propose(package: Package, message: str = "", reasoning: str = "") -> Reply:

@@ -4,10 +4,12 @@ Amounts are whole billionths of a US dollar.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import NamedTuple
 
-from agents.agent import GivenUpError
+from agents.agent import BudgetSpentError
 from arena.money import dollars, usd
 
 GRACE_S = 0.05
@@ -35,40 +37,63 @@ class Account:
             self.unpriced += 1
 
 
+class Elsewhere(NamedTuple):
+    """What the other runs of a design are charged."""
+
+    charged: int = 0
+    reserved: int = 0
+    """The part of it that is held for calls under way, or cut off when their process was killed."""
+
+
 class Budget:
     """What one run of a design spends, under a ceiling on all its runs (None: without one)."""
 
-    def __init__(self, ceiling: int | None = None, others: int = 0) -> None:
-        """`others`: what the design's other runs are charged."""
-        self.ceiling, self.others = ceiling, others
+    def __init__(
+        self, ceiling: int | None = None, look: Callable[[], Elsewhere] = lambda: Elsewhere()
+    ) -> None:
+        """`look` tells what the design's other runs are charged now."""
+        self.ceiling, self._look = ceiling, look
+        self.elsewhere = look()
         self.known = 0
         """What this run's calls cost, as far as that is known."""
         self.unknown = 0
         """What those of its calls whose cost will not be known can have cost."""
         self.held = 0
         """What calls under way can cost."""
-        self._waiting: list[tuple[int, int, int, asyncio.Future[None]]] = []
-        """A heap: rank, number, most, and what is told when it is let in."""
+        self._waiting: list[tuple[int, int, int, str, asyncio.Future[None]]] = []
+        """A heap: rank, number, most, the agent, and what is told when it is let in."""
         self._came = 0
-        self._spent = False
+        self._spent: set[str] = set()
+        """Agents for whose calls too little was left."""
 
     @property
     def charged(self) -> int:
         """What this run's settled calls are charged."""
         return self.known + self.unknown
 
-    async def hold(self, most: int, rank: int = 0) -> None:
-        """Hold what a call can cost at most; wait where other calls hold what is left.
+    @property
+    def gone(self) -> int:
+        """What is charged for good."""
+        return self.elsewhere.charged - self.elsewhere.reserved + self.charged
+
+    def refresh(self) -> None:
+        """Look what the design's other runs are charged now."""
+        self.elsewhere = self._look()
+
+    async def hold(self, most: int, rank: int = 0, agent: str = "") -> None:
+        """Hold what a call of an agent can cost at most; wait where other calls hold what is left.
 
         Whoever waits is let in by `rank`, the lowest first, and then in the order in which they came.
-        Raises GivenUpError where no call holds anything and the first of them does not fit; from then
-        on, nothing fits.
+        Raises BudgetSpentError where no call holds anything and the first of them does not fit; from
+        then on, no call of its agent does, so that none of its matches is begun in vain.
         """
         if most == 0:
             return  # a call that is free waits for nobody
+        if agent in self._spent:
+            raise BudgetSpentError(self._words(most), agent)
         admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._came += 1
-        heappush(self._waiting, (rank, self._came, most, admitted))
+        heappush(self._waiting, (rank, self._came, most, agent, admitted))
         if self._waiting[0][-1] is admitted:
             self._admit()
         try:
@@ -92,32 +117,52 @@ class Budget:
     def _admit(self) -> None:
         """Let in whoever waits, as far as it fits; tell all of them where that cannot come about."""
         while self._waiting:
-            *_, most, admitted = self._waiting[0]
+            *_, most, agent, admitted = self._waiting[0]
             if not admitted.done():
-                if self._admits(most):
+                if self._admits(most, agent):
                     admitted.set_result(None)
-                elif self._spent:
-                    admitted.set_exception(GivenUpError(self._words(most)))
+                elif agent in self._spent:
+                    admitted.set_exception(BudgetSpentError(self._words(most), agent))
                 else:
                     return
             heappop(self._waiting)
 
-    def _admits(self, most: int) -> bool:
+    def _admits(self, most: int, agent: str) -> bool:
         """Hold `most` if it fits, and return whether it does."""
-        if self.ceiling is None or (
-            not self._spent and self.others + self.charged + self.held + most <= self.ceiling
-        ):
-            self.held += most
-            return True
-        self._spent = self._spent or not self.held
-        return False
+        if agent in self._spent:
+            return False
+        if not self._fits(most) and not self.held:
+            self.refresh()  # another run may have given something back
+            if not self._fits(most):
+                self._spent.add(agent)
+        if agent in self._spent or not self._fits(most):
+            return False
+        self.held += most
+        return True
+
+    def _fits(self, most: int) -> bool:
+        return self.ceiling is None or (
+            self.elsewhere.charged + self.charged + self.held + most <= self.ceiling
+        )
 
     def _words(self, most: int) -> str:
         assert self.ceiling is not None
-        total = dollars(usd(self.others + self.charged))
-        of_it = f" (up to {dollars(usd(self.unknown))} of it on calls of unknown outcome)"
+        budget, reserved = f"the budget of {dollars(usd(self.ceiling))}", self.elsewhere.reserved
+        back = reserved and self.gone + most <= self.ceiling
+        state = f"nothing of {budget} is free" if back else f"{budget} is spent"
+        unknown = f" (up to {dollars(usd(self.unknown))} of it on calls of unknown outcome)"
         return (
-            f"the budget of {dollars(usd(self.ceiling))} is spent: {total} is gone"
-            f"{of_it if self.unknown else ''}, and the next call can cost {dollars(usd(most))}; what "
-            "was played is kept: raise --budget to go on"
+            f"{state}: {dollars(usd(self.gone))} is gone{unknown if self.unknown else ''}"
+            f"{elsewhere_words(reserved)}, and the next call can cost {dollars(usd(most))}; what was "
+            "played is kept: "
+            + ("go on when that run has ended, or raise --budget" if back else "raise --budget to go on")
         )
+
+
+def elsewhere_words(reserved: int) -> str:
+    """Say what other runs of a design hold; nothing where they hold nothing. Whether a run is alive
+    nobody can tell from here."""
+    if not reserved:
+        return ""
+    held = dollars(usd(reserved))
+    return f", {held} is reserved by calls under way in another run (or cut off when it was killed)"

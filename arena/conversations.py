@@ -38,16 +38,16 @@ async def converse(
     concurrency: int,
     stop: StopFlag,
     take: Callable[[Share], None],
-    give_up: Callable[[str], None],
+    give_up: Callable[[Place, GivenUpError], None],
     pulse: Callable[[], None],
     hold: Callable[[Place], AbstractAsyncContextManager[None]] = lambda place: nullcontext(),
 ) -> None:
     """Play the places of `queue`, `concurrency` at once, until it is empty or `stop` is set.
 
     `hold` has what a match needs, such as servers, ready for as long as it is played. `take` is handed
-    each finished match and may add to the queue. `give_up` is told why the run cannot go on, where a
-    match says so, and is to set `stop`. `pulse` is called ten times a second. What is under way at a
-    stop is given up.
+    each finished match and may add to the queue. `give_up` is told which match cannot go on, and why: it
+    takes from the queue what cannot either, or sets `stop`. `pulse` is called ten times a second. What
+    is under way at a stop is given up.
     """
 
     async def seat() -> None:
@@ -59,8 +59,7 @@ async def converse(
                     share = await table.play_async(place)
                 take(share)
             except GivenUpError as error:
-                give_up(str(error))
-                return
+                give_up(place, error)
 
     seats = [asyncio.create_task(seat()) for _ in range(min(concurrency, len(queue)))]
     together = asyncio.gather(*seats)  # to wait for hundreds of tasks ten times a second takes time
@@ -72,6 +71,8 @@ async def converse(
             together.result()
     finally:
         await _end(seats)
+        # What it came to is read, or asyncio prints it as one that nobody did.
+        await asyncio.gather(together, return_exceptions=True)
 
 
 async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:

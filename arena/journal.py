@@ -100,7 +100,7 @@ class Journal:
     def set_aside(self, tally: Tally) -> None:
         """Write that an agent plays no more in this run."""
         assert tally.set_aside is not None
-        why = tally.set_aside._asdict()
+        why = {"detail": tally.set_aside.detail, "trouble": tally.set_aside.trouble}
         self.write("agent_set_aside", agent=tally.name, version=tally.version, **why)
 
     def write(self, event: str, **content: object) -> None:

@@ -10,14 +10,14 @@ import json
 import secrets
 import zlib
 from collections import defaultdict
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from agents.agent import GivenUpError, Trouble, Usage
 from agents.language_model.book import Asked, Came
 from agents.language_model.request import Completion
-from arena.budget import Account, Budget
+from arena.budget import Account, Budget, Elsewhere
 from arena.money import nano, nano_within
 from arena.record import utc_now
 from arena.store import Bill, Call, Store, StoreError
@@ -45,10 +45,11 @@ class Spending:
         ceiling = None if budget_usd is None else nano_within(budget_usd)
         self._store, self._design = store, design_hash
         self.cache = self if cache else None
-        self.budget = Budget(ceiling, store.charged(design_hash))
+        self._bill, self._began = secrets.token_hex(6), utc_now()
+        self._elsewhere = Elsewhere()
+        self.budget = Budget(ceiling, self._look)
         self.accounts: defaultdict[str, Account] = defaultdict(Account)
         """What this run's calls came to, by the agent's version; they grow as calls are settled."""
-        self._bill, self._began = secrets.token_hex(6), utc_now()
         self._count = 0
         self._ranks: dict[str | None, int] = {}
         self._open: dict[int, Call] = {}
@@ -68,14 +69,14 @@ class Spending:
     async def reserve(self, asked: Asked) -> int:
         """Enter a call, under a budget durably; return its number for :meth:`settle`.
 
-        Waits where other calls hold what is left of the budget. Raises GivenUpError where it does not
-        suffice, and where the store cannot be written to.
+        Waits where other calls hold what is left of the budget. Raises BudgetSpentError where it does
+        not suffice, and GivenUpError where the store cannot be written to.
         """
         most = None if asked.most_usd is None else nano(asked.most_usd)
         # What is left goes to the matches that began first, so that some are played to their end.
         rank = self._ranks.setdefault(asked.match, len(self._ranks))
         while True:
-            await self.budget.hold(most or 0, rank)
+            await self.budget.hold(most or 0, rank, asked.agent)
             call = self._enter(asked, most)
             if self.budget.ceiling is None:
                 return call
@@ -190,8 +191,15 @@ class Spending:
             batch.answers.items(),
             self.budget.ceiling,
         )
-        self.budget.others = others
+        self.budget.elsewhere = self.budget.elsewhere._replace(charged=others)
         return fits
+
+    def _look(self) -> Elsewhere:
+        """Return what the design's other runs are charged; as of the last time where the store cannot
+        be read."""
+        with suppress(StoreError):
+            self._elsewhere = Elsewhere(*self._store.charged(self._design, self._bill))
+        return self._elsewhere
 
 
 def _looping() -> bool:

@@ -14,7 +14,7 @@ class Cause(StrEnum):
     BUG = "bug"
     """A bug of this project."""
     GIVEN_UP = "given_up"
-    """It could not go on through nobody's fault, as where its budget is spent."""
+    """It could not go on through nobody's fault, as where the disk is full."""
     WORKER = "worker"
     """A worker process ended."""
 

@@ -22,10 +22,13 @@ from scenarios.scenario import Role
 
 
 class Aside(NamedTuple):
-    """Why an agent plays no more in a run: its provider's last words, and the kind of its trouble."""
+    """Why an agent plays no more in a run: its provider's last words with the kind of its trouble, or
+    what became of the budget."""
 
     detail: str
-    trouble: Trouble | None
+    trouble: Trouble | None = None
+    spent: bool = False
+    """Whether too little is left of a budget for its next call."""
 
     @property
     def stopped(self) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
-from agents.agent import Trouble
+from agents.agent import BudgetSpentError, GivenUpError, Trouble
 from agents.build import UnplayableError
 from agents.language_model.gateway import Gateway
 from agents.language_model.kept_up import News
@@ -212,11 +212,17 @@ class Tournament:
         needed = {self._servings[version] for version in sides}
         return nullcontext() if self._servers is None else self._servers.held(needed)
 
-    def _give_up(self, why: str) -> None:
-        """End the run where it cannot go on; what is under way is left to be played."""
+    def _give_up(self, place: Place, error: GivenUpError) -> None:
+        """Leave a match to be played, and with it all of an agent's that a budget does not suffice for;
+        end the run where nothing can go on."""
+        if isinstance(error, BudgetSpentError):
+            self._set_aside(error.agent, Aside(str(error), spent=True))
+            self._waiting.again(place)  # for another run
+            self.summary.dropped = self._waiting.dropped
+            return
         if self._journal is not None and self.summary.cause is None:
-            self._journal.write("given_up", detail=why)
-        self.summary.end_early(Cause.GIVEN_UP, why)
+            self._journal.write("given_up", detail=str(error))
+        self.summary.end_early(Cause.GIVEN_UP, str(error))
         self._stop.set()
 
     def _setup(self) -> Setup:
@@ -281,15 +287,18 @@ class Tournament:
         after too many failures in a row."""
         self._failures[version] += 1
         trouble = None if row.trouble is None else Trouble(row.trouble)
+        if (trouble and trouble.permanent) or self._failures[version] >= PAUSE_AFTER:
+            self._set_aside(version, Aside(row.detail, trouble))
+
+    def _set_aside(self, version: str, why: Aside) -> None:
+        """Play no further match of an agent in this run."""
         tally = self.summary.tallies[version]
-        permanent = trouble is not None and trouble.permanent
-        if tally.set_aside is not None or not (permanent or self._failures[version] >= PAUSE_AFTER):
-            return
-        tally.set_aside = Aside(row.detail, trouble)
-        self._waiting.set_aside(version)
-        self._batches.set_aside(version)
-        if self._journal is not None:
-            self._journal.set_aside(tally)
+        if tally.set_aside is None:
+            tally.set_aside = why
+            self._waiting.set_aside(version)
+            self._batches.set_aside(version)
+            if self._journal is not None:
+                self._journal.set_aside(tally)
 
     def _interrupt(self) -> None:
         self.summary.interrupted = True

@@ -1,6 +1,6 @@
 """How figures are worded, the same in sentences, in the terminal and on the page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from shlex import quote
 
@@ -15,6 +15,12 @@ NONE = "–"  # noqa: RUF001 (an en dash is what stands for "nothing" in a table
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``1 seller``, ``2 sellers``; `plural` is for what takes no s."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Return names as a terminal may show them, at most so many: ``a, b and 3 more``."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(plain, names[:most])) + more
 
 
 def score(estimate: Estimate) -> str:

@@ -71,7 +71,7 @@ class Book(Protocol):
     async def reserve(self, asked: Asked) -> int:
         """Enter a call before it is made, and return its number for :meth:`settle`.
 
-        Waits where other calls hold what is left of a budget. Raises agents.agent.GivenUpError where
+        Waits where other calls hold what is left of a budget. Raises agents.agent.BudgetSpentError where
         the budget does not suffice.
         """
         ...

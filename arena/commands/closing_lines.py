@@ -1,7 +1,7 @@
 """What a tournament says when it ends: what was played, what needs attention, what is next."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from arena.lineup import Lineup
@@ -9,7 +9,7 @@ from arena.money import dollars
 from arena.printable import plain
 from arena.summary import Cause, Summary
 from arena.tally import Tally
-from leaderboard.wording import counted, database_option
+from leaderboard.wording import counted, database_option, listed
 
 FAULTY = 0.1
 """An agent needs attention where so much of what it answers cannot be used: this project's choice."""
@@ -34,9 +34,9 @@ def closing_lines(summary: Summary, lineup: Lineup, database: str | None) -> lis
     already = f" ({summary.already:,} were there already)" if summary.already else ""
     texts = [notice.text for notice in notices(summary, lineup, database)]
     first, *more = texts or ["nothing"]
+    played = counted(summary.played, "match", "matches")
     return [
-        f"Played: {summary.played:,} matches{rate}; {scored:,} of {summary.planned:,} "
-        f"scored{already}{_cost(summary)}.",
+        f"Played: {played}{rate}; {scored:,} of {summary.planned:,} scored{already}{_cost(summary)}.",
         f"Attention: {first}" + ("" if more else "."),
         *(f"           {text}" for text in more),
         f"Next: {_next(summary, database_option(database))}",
@@ -62,6 +62,7 @@ def notices(summary: Summary, lineup: Lineup, database: str | None) -> list[Noti
     return [
         *_early(summary, Cause.BUG),
         *(one for tally in tallies for one in _aside(tally)),
+        *_spent(tallies),
         *_early(summary, Cause.GIVEN_UP),
         *_early(summary, Cause.WORKER),
         *(one for tally in tallies for one in _voids(tally)),
@@ -78,15 +79,25 @@ def _early(summary: Summary, cause: Cause) -> Iterator[Notice]:
 
 
 def _aside(tally: Tally) -> Iterator[Notice]:
-    if tally.set_aside is not None:
+    if tally.set_aside is not None and not tally.set_aside.spent:
         kind = "stopped" if tally.set_aside.stopped else "set_aside"
         yield Notice(kind, tally.name, set_aside(tally))
+
+
+def _spent(tallies: Sequence[Tally]) -> Iterator[Notice]:
+    """Yield one notice for all agents that a budget does not suffice for."""
+    short = {t.name: t.set_aside.detail for t in tallies if t.set_aside and t.set_aside.spent}
+    if short:
+        why = plain(next(iter(short.values())))
+        yield Notice("budget", None, f"no money is left for {listed(list(short))}: {why}")
 
 
 def set_aside(tally: Tally) -> str:
     """Say why an agent plays no more in a run, with its provider's words, which say what to do."""
     assert tally.set_aside is not None
     name, words = plain(tally.name), plain(tally.set_aside.detail)
+    if tally.set_aside.spent:
+        return f"no money is left for {name}, and whatever needs none is played on: {words}"
     if tally.set_aside.stopped:
         return f"{name} was stopped ({in_words(tally.set_aside.trouble)}): {words}"
     return f"{name} was set aside, because its provider kept failing ({words})"
@@ -138,6 +149,8 @@ def _next(summary: Summary, at: str) -> str:
         again = "run the same command again: it goes on where it stopped"
         if any(aside.stopped for aside in summary.paused.values()):
             return f"mend what stopped an agent, then {again}"
+        if any(aside.spent for aside in summary.paused.values()):
+            return f"raise --budget, then {again}"
         return again
     if summary.void:
         return f"arena matches --void{at} says what failed; --retry-voids tries again"

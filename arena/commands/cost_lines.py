@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
+from arena.budget import elsewhere_words
 from arena.estimate import Estimate, estimates, total, unpriced
 from arena.lineup import Lineup
 from arena.money import dollars, usd
 from arena.printable import plain
 from arena.store import Store
 from arena.tournament import Tournament
-from leaderboard.wording import counted
+from leaderboard.wording import counted, listed
 
 
 def cost_lines(store: Store, tournament: Tournament, lineup: Lineup) -> Iterator[str]:
@@ -32,21 +33,23 @@ def budget_line(tournament: Tournament) -> str | None:
     budget = tournament.spending.budget
     if budget.ceiling is None:
         return None
-    gone = dollars(usd(budget.others + budget.charged))
-    unknown = f", up to {dollars(usd(budget.unknown))} of it on calls of unknown outcome"
+    budget.refresh()
+    unknown = f" (up to {dollars(usd(budget.unknown))} of it on calls of unknown outcome)"
     return (
-        f"Budget: {gone} of {dollars(usd(budget.ceiling))} is gone{unknown if budget.unknown else ''}."
+        f"Budget: {dollars(usd(budget.gone))} of {dollars(usd(budget.ceiling))} is gone"
+        f"{unknown if budget.unknown else ''}{elsewhere_words(budget.elsewhere.reserved)}."
     )
 
 
 def _budget(tournament: Tournament, lineup: Lineup, found: list[Estimate]) -> str:
     budget = tournament.spending.budget
     assert budget.ceiling is not None
-    left = usd(max(0, budget.ceiling - budget.others))
-    gone = f", {dollars(usd(budget.others))} of it gone" if budget.others else ""
+    left = usd(max(0, budget.ceiling - budget.elsewhere.charged))
+    gone = f", {dollars(usd(budget.gone))} of it gone" if budget.gone else ""
+    gone += elsewhere_words(budget.elsewhere.reserved)
     said = f"{dollars(usd(budget.ceiling))} over all runs of this design{gone}"
     if names := unpriced(lineup.agents.values()):
-        outside = ", ".join(plain(name) for name in names)
+        outside = listed(names)
         allowed = tournament.settings.allow_unpriced
         said += f"; {outside} {'is outside it' if allowed else 'needs --allow-unpriced or prices'}"
     cost = total(one for one in found if one.cost_usd is not None)
@@ -54,4 +57,4 @@ def _budget(tournament: Tournament, lineup: Lineup, found: list[Estimate]) -> st
         return said
     if cost <= left:
         return f"{said}; likely to do"
-    return f"{said}; likely too little: it ends the run in order, and a higher one goes on"
+    return f"{said}; likely too little: what it does not suffice for waits for a higher one"

@@ -10,7 +10,7 @@ from arena.lineup import Lineup
 from arena.printable import plain
 from arena.protocol import LEAST_TURNS, MOST_TURNS
 from arena.tournament import Tournament
-from leaderboard.wording import counted
+from leaderboard.wording import counted, listed
 from scenarios.scenario import Role
 
 
@@ -47,7 +47,8 @@ def plan_lines(tournament: Tournament, lineup: Lineup) -> Generator[str]:
     lost = f", {summary.void:,} void" if summary.void else ""
     todo = tournament.quick + tournament.waiting
     where = f" ({tournament.workers} worker processes)" if tournament.workers > 1 else ""
-    yield f"{summary.planned:,} matches planned{going_on}{lost}; {todo:,} to play{where}"
+    planned = counted(summary.planned, "match", "matches")
+    yield f"{planned} planned{going_on}{lost}; {todo:,} to play{where}"
     if tournament.settings.drift:
         yield plan_line(tournament, lineup)
 
@@ -77,6 +78,4 @@ def frozen_lines(frozen: Frozen) -> Generator[str]:
 
 
 def _names(lineup: Lineup, role: Role) -> str:
-    names = list(lineup.design.names(role).values())
-    shown = ", ".join(plain(name) for name in names[:12])
-    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    return listed(list(lineup.design.names(role).values()))

@@ -87,7 +87,7 @@ class News:
     def of(self, summary: Summary) -> Iterator[str]:
         """Yield a line for whatever was not told before."""
         for version, tally in summary.tallies.items():
-            if tally.set_aside and self._first("aside", version):
+            if tally.set_aside and self._first("aside", "" if tally.set_aside.spent else version):
                 yield set_aside(tally)
             elif tally.voids and not tally.set_aside and self._first("void", version):
                 void = f"{plain(tally.name)}: a first attempt is void ({in_words(tally.last_trouble)})"

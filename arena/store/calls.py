@@ -109,10 +109,18 @@ class Calls(Opened):
             insert_new(connection, ANSWERS, kept_answers, "key")
         return fits, others
 
-    def charged(self, design_hash: str) -> int:
-        """Return what the calls of all runs of a design are charged."""
+    def charged(self, design_hash: str, but: str = "") -> tuple[int, int]:
+        """Return what the calls of all runs of a design but one bill's are charged, and how much of that
+        is reserved for calls that are not settled: under way, or cut off by a kill."""
+        unsettled = (
+            select(func.sum(CALLS.c.most_nano))
+            .join(BILLS, CALLS.c.bill == BILLS.c.id)
+            .where(BILLS.c.design_hash == design_hash, BILLS.c.id != but, CALLS.c.came.is_(None))
+        )
+        both: Any = (_charged(design_hash, but).scalar_subquery(), unsettled.scalar_subquery())
         with self._reading() as connection:
-            return int(connection.execute(_charged(design_hash)).scalar() or 0)
+            charged, reserved = connection.execute(select(*both)).one()
+        return int(charged or 0), int(reserved or 0)
 
     def answer(self, key: str) -> bytes | None:
         """Return the answer that is kept under a request's key, None where there is none."""

@@ -357,7 +357,7 @@ def test_hits_cost_nothing_and_are_counted(tmp_path: Path) -> None:
         (cost,) = store.costs()
         assert (cost.calls, cost.cached, cost.known_nano, cost.most_nano) == (0, 1, 0, 0)
         assert (cost.tokens_in, cost.tokens_out, cost.unpriced, cost.unsettled) == (0, 0, 0, 0)
-        assert store.charged(PLAN.hash) == 0
+        assert store.charged(PLAN.hash) == (0, 0)
 
 
 def test_what_costs_say(tmp_path: Path) -> None:
@@ -383,5 +383,5 @@ def test_what_costs_say(tmp_path: Path) -> None:
         assert (cost.tokens_in, cost.tokens_out) == (30, 15)
         assert (cost.known_nano, cost.most_nano) == (NANO // 4, 3 * NANO // 2)
         assert (cost.unsettled, cost.unpriced) == (1, 1)
-        assert store.charged(PLAN.hash) == 7 * NANO // 4
+        assert store.charged(PLAN.hash) == (7 * NANO // 4, NANO // 2)
         assert store.costs("0" * 12) == []

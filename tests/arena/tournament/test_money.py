@@ -1,5 +1,6 @@
 """Tournaments under a budget, and with a cache, on a priced model over real HTTP."""
 
+import asyncio
 import json
 import os
 import signal
@@ -17,24 +18,28 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from agents.language_model import gateway
+from agents.language_model.book import Asked, Came
 from arena.cli import app
+from arena.commands.cost_lines import budget_line, cost_lines
 from arena.entry import entry_from
 from arena.lineup import request_from, resolve
-from arena.money import NANO
+from arena.money import NANO, nano
 from arena.registry import Registry
+from arena.spending import Spending
 from arena.store import Filter, Store
 from arena.summary import Summary
 from arena.tournament import Settings, Tournament
-from tests.agents.language_model import faulty_api as api_module
+from tests.agents.language_model import bargainer, faults
 from tests.agents.language_model.faulty_api import FaultyApi, faulty_api, seeded
 from tests.arena.running import arena, command, environment, rows
-from tests.arena.test_spending import charge, ledger
+from tests.arena.test_spending import PLAN, SPEC, charge, ledger, opened
 
 IN, OUT = 3, 15
 """US dollars a million tokens, and so thousands of billionths of a dollar a token."""
 PASSING = ("error_500", "reset_before_headers", "reset_in_body", "malformed_json")
 MOST = 40_000_000
 """Billionths of a dollar: more than any call here may cost."""
+RESERVED = ", {} is reserved by calls under way in another run (or cut off when it was killed)"
 DESIGN: dict[str, Any] = {
     **{"sellers": ["m"], "buyers": ["linear", "conceder"], "domains": ["coffee_import", "car_sale"]},
     "scenarios": 6,
@@ -45,7 +50,7 @@ DESIGN: dict[str, Any] = {
 def bill(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What the provider bills, answer by answer, those included that get lost on the way."""
     billed: list[int] = []
-    make = api_module.completion
+    make = bargainer.completion
 
     def completion(*given: Any, **more: Any) -> Any:
         made = make(*given, **more)
@@ -53,7 +58,8 @@ def bill(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         billed.append(1000 * (IN * usage["prompt_tokens"] + OUT * usage["completion_tokens"]))
         return made
 
-    monkeypatch.setattr(api_module, "completion", completion)
+    for module in (bargainer, faults):
+        monkeypatch.setattr(module, "completion", completion)
     monkeypatch.setattr(gateway, "_backoff", lambda state: 0.01)
     return billed
 
@@ -99,7 +105,9 @@ def test_a_budget_holds_with_faults_and_resumes(
         assert sum(bill) <= sum(map(charge, calls)) == total <= budget * NANO
         assert budget * NANO - total < MOST
         assert not summary.complete
-        assert "--budget" in (summary.trouble or "")
+        (aside,) = summary.paused.values()
+        assert aside.spent
+        assert "--budget" in aside.detail
     summary = run(database, api.address, budget=1000.0)
     assert summary.complete
     calls, total = ledger(database)
@@ -274,7 +282,94 @@ def test_an_estimate_is_assumed_and_then_known(tmp_path: Path, api: FaultyApi, b
     assert "its 4 matches here" in planned["estimate"]["agents"][0]["basis"]
 
 
-def test_a_spent_budget_is_the_end_of_the_run(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
+def test_what_needs_no_money_is_played_when_a_budget_is_spent(
+    tmp_path: Path, api: FaultyApi, bill: list[int]
+) -> None:
+    free = {"price_in": 0, "price_out": 0}
+    with Store.open(str(tmp_path / "x.db")) as store:
+        registered(store, api.address)
+        for name, more in (("far", {}), ("free", free), ("own", free)):
+            registered(store, api.address, name=name, model=f"openai/{name}", **more)
+    named = ("--sellers", "m,far,free,boulware", "--buyers", "linear,own", "--domains", "car_sale")
+    play = ("run-tournament", *named, "--scenarios", "3", "--concurrency", "4", "--yes")
+    done = here(*play, "--budget", "0.05", "--json", "--db", tmp_path / "x.db")
+    assert done.exit_code == 1
+    told = json.loads(done.stdout)
+    assert (told["void"], told["ended_early"], told["interrupted"]) == (0, None, False)
+    by_agent = {one["agent"]: one for one in told["agents"]}
+    aside = [name for name, one in by_agent.items() if one["set_aside"]]
+    assert aside == ["m", "far"]
+    assert by_agent["free"]["played"] == 6
+    assert told["left"] == sum(by_agent[name]["planned"] - by_agent[name]["played"] for name in aside)
+    assert told["left"] > 6
+    budget, waiting = told["attention"]
+    assert (budget["kind"], waiting["kind"]) == ("budget", "left")
+    assert budget["text"].startswith("no money is left for m, far: the budget of $0.05 is spent")
+    assert ledger(tmp_path / "x.db")[1] <= 0.05 * NANO
+    done = here(*play, "--budget", "9", "--db", tmp_path / "x.db")
+    assert done.exit_code == 0, done.stderr
+    assert "24 of 24 scored" in done.stdout
+
+
+def test_a_cheaper_agent_plays_on_with_what_is_left(
+    tmp_path: Path, api: FaultyApi, bill: list[int]
+) -> None:
+    with Store.open(str(tmp_path / "x.db")) as store:
+        registered(store, api.address, max_tokens=4000)  # 6 cents an answer at most
+        registered(store, api.address, name="cheap", model="openai/cheap", price_in=0.03, price_out=0.15)
+        asked = {**DESIGN, "sellers": ["m", "cheap"], "scenarios": 2}
+        run = Tournament(store, resolve(request_from(asked), store), Settings(budget=0.06)).run()
+    played = {tally.name: (tally.played, tally.set_aside is None) for tally in run.tallies.values()}
+    assert played == {"m": (0, False), "cheap": (8, True)}
+    assert (run.dropped, run.left, run.void) == (8, 8, 0)
+    assert ledger(tmp_path / "x.db")[1] <= 0.06 * NANO
+
+
+def test_another_run_s_reservations_are_called_what_they_are(
+    tmp_path: Path, api: FaultyApi, bill: list[int]
+) -> None:
+    """Words and figures while another run's calls are under way, and after they have come back."""
+    with Store.open(str(tmp_path / "x.db")) as store:
+        registered(store, api.address)
+        lineup = resolve(request_from({**DESIGN, "scenarios": 1}), store)
+        store.add_design(lineup.design, [agent.spec for agent in lineup.agents.values()], [])
+        (version,) = (v for v, agent in lineup.agents.items() if agent.name == "m")
+        other = Spending(store, lineup.design.hash, 1.0)
+
+        async def hold() -> list[int]:
+            spent = await other.reserve(Asked(version, None, 1, 0.24))
+            other.settle(spent, Came.UNKNOWN, None, None)
+            return [await other.reserve(Asked(version, None, 1, 0.25)) for _ in range(3)]
+
+        held = asyncio.run(hold())
+        other.flush()
+        run = Tournament(store, lineup, Settings(budget=1.0))
+        assert f"{RESERVED.format('$0.75')}; likely" in " ".join(cost_lines(store, run, lineup))
+        (aside,) = run.run().paused.values()
+        assert aside.spent
+        assert aside.detail.startswith("nothing of the budget of $1.00 is free: $0.24 is gone, $0.75 is")
+        assert "go on when that run has ended, or raise --budget" in aside.detail
+        assert budget_line(run) == f"Budget: $0.24 of $1.00 is gone{RESERVED.format('$0.75')}."
+        for call in held:
+            other.settle(call, Came.NOTHING, None, None)
+        other.flush()
+        assert Tournament(store, lineup, Settings(budget=2.0)).run().complete
+
+
+def test_what_another_run_gave_back_meanwhile_is_used(tmp_path: Path) -> None:
+    asked = Asked(SPEC.version, None, 1, 0.9)
+    with opened(str(tmp_path / "x.db")) as store:
+        other = Spending(store, PLAN.hash, 1.0)
+        held = asyncio.run(other.reserve(asked))
+        run = Spending(store, PLAN.hash, 1.0)
+        assert run.budget.elsewhere == (nano(0.9), nano(0.9))
+        other.settle(held, Came.NOTHING, None, None)
+        other.flush()
+        asyncio.run(run.reserve(asked))
+        assert run.budget.elsewhere == (0, 0)
+
+
+def test_a_spent_budget_leaves_what_needs_it(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
     with Store.open(str(tmp_path / "x.db")) as store:
         registered(store, api.address)
     done = cli(tmp_path, "--budget", "0.03")
