@@ -1,15 +1,16 @@
 """Which agents' replies are awaited, found out by beginning a match."""
 
 import asyncio
+import gc
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from random import Random
 from typing import Any
 
 import pytest
 
-from agents.agent import Brief, Reply, View, accept
+from agents.agent import Brief, GivenUpError, Reply, View, accept
 from agents.spec import AgentSpec
 from arena.conversations import converse, waits
 from arena.play import briefs
@@ -68,12 +69,34 @@ class Deaf:
         raise AssertionError("it goes on after a stop")
 
 
-def test_a_stop_ends_what_is_under_way_even_where_a_cancellation_is_lost() -> None:
+def test_a_stop_ends_what_is_under_way_even_where_a_cancellation_is_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     table, stop, taken = Deaf(), Stop(), []
     queue = deque(range(100))
     work = converse(table, queue, 4, stop, taken.append, lambda why: None, stop.set)
     asyncio.run(asyncio.wait_for(work, 30))
     assert (table.asked, len(queue), taken) == (4, 96, [])
+    gc.collect()
+    assert not caplog.text, "what nobody reads, asyncio logs"
+
+
+@pytest.mark.parametrize("raised", [GivenUpError("the disk is full"), KeyError("a bug")])
+def test_what_ends_a_run_is_said_once(raised: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken:
+        async def play_async(self, place: Place) -> Share:
+            await asyncio.sleep(0.01)
+            raise raised
+
+    async def main(stop: Stop) -> None:
+        queue = deque(range(8))
+        await converse(Broken(), queue, 4, stop, print, lambda place, why: stop.set(), lambda: None)
+
+    ours = isinstance(raised, KeyError)
+    with pytest.raises(KeyError) if ours else nullcontext():
+        asyncio.run(main(Stop()))
+    gc.collect()
+    assert not caplog.text
 
 
 @pytest.mark.parametrize(
