@@ -119,7 +119,8 @@ class Calls(Opened):
         )
         both: Any = (_charged(design_hash, but).scalar_subquery(), unsettled.scalar_subquery())
         with self._reading() as connection:
-            charged, reserved = connection.execute(select(*both)).one()
+            found: Any = connection.execute(select(*both)).one()
+        charged, reserved = found
         return int(charged or 0), int(reserved or 0)
 
     def answer(self, key: str) -> bytes | None:

@@ -1,7 +1,6 @@
 """Connecting: what `--db` may be, and how a connection is set up."""
 
 import os
-import os
 import re
 import sqlite3
 from collections.abc import Sequence
@@ -38,8 +37,6 @@ _BEFORE_HOST = re.compile("://.*@")
 
 MIGRATING = 0x6172656E61
 """The number of the lock, on a server, of whoever migrates: "arena"."""
-_BESIDE = ("", "-wal", "-shm", "-journal")
-"""How the names of SQLite's files end; these stand beside the file that a link leads to."""
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """How the names of SQLite's files end; these stand beside the file that a link leads to."""
 CACHE_KIB = 65_536
@@ -90,18 +87,6 @@ def file_of(url: URL) -> Path | None:
     if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
         return None
     return Path(str(url.database))
-
-
-def is_of(given: str | None, path: str) -> bool:
-    """Return whether a file is, or is going to be, that of the database that `--db` means, or one that
-    SQLite keeps beside it; `path` may be a link, and need not exist."""
-    file = file_of(locate(given))
-    if file is None:
-        return False
-    main, other = os.path.realpath(file), os.path.realpath(path)
-    if other in [main + ending for ending in _BESIDE]:
-        return True
-    return os.path.exists(main) and os.path.exists(other) and os.path.samefile(main, other)
 
 
 def is_of(given: str | None, path: str) -> bool:
@@ -200,6 +185,8 @@ def trouble(url: URL, error: DBAPIError) -> StoreError:
         for sign, advice in _ADVICE.items():
             if sign in cause:
                 return StoreError(advice.format(at=at))
+    if f'database "{url.database}" does not exist' in cause:  # so PostgreSQL puts it
+        return StoreError(f"{at} does not exist: create it first, with createdb {url.database}")
     return StoreError(f"{at}: {cause}")
 
 

@@ -17,6 +17,13 @@ from arena.cli import app
 ROOT = Path(__file__).parents[2]
 NOT_COMPARED = {"started_at", "seconds", "worker", "seller_latency_s", "buyer_latency_s"}
 """Columns that may differ between two runs of one design."""
+KEYS = {
+    "voids": ("key", "attempt"),
+    "audits": ("id",),
+    "bills": ("id",),
+    "calls": ("bill", "number"),
+}
+"""What a row is known by where that is not its key."""
 
 
 def command(*arguments: object) -> list[str]:
@@ -54,10 +61,10 @@ def invoke(*arguments: object, code: int = 0) -> str:
 
 
 def rows(database: Path | str, table: str = "matches") -> dict[str, dict[str, Any]]:
-    """Return the whole rows of a table by key (voids: and attempt; audits: id), as they are committed
-    now. The database is an SQLite file, or an address on PostgreSQL."""
+    """Return the whole rows of a table by key (voids: and attempt; audits, bills: id; calls: bill and
+    number), as they are committed now. The database is an SQLite file, or an address on PostgreSQL."""
     found = _on_server(database, table) if "://" in str(database) else _in_file(Path(database), table)
-    names = {"voids": ("key", "attempt"), "audits": ("id",)}.get(table, ("key",))
+    names = KEYS.get(table, ("key",))
     return {"".join(str(row[name]) for name in names): row for row in found}
 
 

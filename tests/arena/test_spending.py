@@ -4,9 +4,7 @@ import asyncio
 import multiprocessing
 import os
 import random
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
@@ -25,12 +23,17 @@ from arena.budget import GRACE_S, Budget
 from arena.money import NANO, nano, nano_within
 from arena.spending import Spending
 from arena.store import Store
+from tests.arena.running import rows
 from tests.arena.store.matches import design
 
 SPEC = model_spec("hosted_vllm/m")
 PLAN = design()
 MOST = 0.0123
 """US dollars that a call can cost."""
+
+slow_on_a_server = pytest.mark.parametrize(
+    "address", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
 
 
 class Provider:
@@ -66,8 +69,8 @@ def answer(cost: float | None) -> Completion:
     return Completion("{}", "", None, Usage(10, 5, cost, 0.1), "m")
 
 
-def opened(database: Path) -> Store:
-    store = Store.open(str(database))
+def opened(address: str) -> Store:
+    store = Store.open(address)
     store.add_design(PLAN, [SPEC], [])
     return store
 
@@ -97,22 +100,19 @@ def charge(row: dict[str, Any]) -> int:
     return int(row["most_nano"] if row["cost_nano"] is None else row["cost_nano"])
 
 
-def ledger(database: Path) -> tuple[list[dict[str, Any]], int]:
+def ledger(address: str) -> tuple[list[dict[str, Any]], int]:
     """Return the calls and the sum of the bills, read without the project's code."""
-    with closing(sqlite3.connect(database)) as connection:
-        connection.row_factory = sqlite3.Row
-        calls = [dict(row) for row in connection.execute("SELECT * FROM calls")]
-        (total,) = connection.execute("SELECT COALESCE(SUM(charged_nano), 0) FROM bills").fetchone()
-    return calls, int(total)
+    bills = rows(address, "bills").values()
+    return [*rows(address, "calls").values()], sum(bill["charged_nano"] for bill in bills)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_ceiling_holds_at_concurrency_64_over_resumes(tmp_path: Path, seed: int) -> None:
-    database, bill = tmp_path / "x.db", tmp_path / "bill"
+def test_a_ceiling_holds_at_concurrency_64_over_resumes(address: str, tmp_path: Path, seed: int) -> None:
+    bill = tmp_path / "bill"
     ceiling = 3.0
     rounds, spent_out = 0, False
     while not spent_out:
-        with opened(database) as store:
+        with opened(address) as store:
             provider = Provider(bill, 100 * seed + rounds)
             book = Spending(store, PLAN.hash, ceiling)
             errors = asyncio.run(at_once(book, provider, 64, 3))
@@ -121,7 +121,7 @@ def test_a_ceiling_holds_at_concurrency_64_over_resumes(tmp_path: Path, seed: in
         rounds, spent_out = rounds + 1, bool(errors)
     assert all(isinstance(error, GivenUpError) for error in errors)
     assert rounds > 1
-    calls, total = ledger(database)
+    calls, total = ledger(address)
     assert sum(map(charge, calls)) == total <= ceiling * NANO
     assert ceiling * NANO - total < nano(MOST)  # and it was used up
     known = sum(row["cost_nano"] for row in calls if row["came"] == "answer")
@@ -131,22 +131,22 @@ def test_a_ceiling_holds_at_concurrency_64_over_resumes(tmp_path: Path, seed: in
     assert not [row for row in calls if row["came"] is None]
 
 
-def test_the_ledger_replays_to_the_provider_s_own_count(tmp_path: Path) -> None:
-    database, bill = tmp_path / "x.db", tmp_path / "bill"
+def test_the_ledger_replays_to_the_provider_s_own_count(address: str, tmp_path: Path) -> None:
+    bill = tmp_path / "bill"
     for budget in (None, 1000.0, None):
-        with opened(database) as store:
+        with opened(address) as store:
             book = Spending(store, PLAN.hash, budget)
             assert asyncio.run(at_once(book, Provider(bill, 1, failing=0.0), 64, 5)) == []
             book.flush()
-    calls, total = ledger(database)
+    calls, total = ledger(address)
     assert len(calls) == 3 * 64 * 5
     assert sum(row["cost_nano"] for row in calls) == total == billed(bill)
 
 
 def _play_for_ever(
-    database: str, bill: str, seed: int, ceiling: float, others: Barrier | None = None
+    address: str, bill: str, seed: int, ceiling: float, others: Barrier | None = None
 ) -> None:
-    with opened(Path(database)) as store:
+    with opened(address) as store:
         if others is not None:
             others.wait()
         provider = Provider(Path(bill), seed)
@@ -155,13 +155,14 @@ def _play_for_ever(
         book.flush()
 
 
+@slow_on_a_server
 @pytest.mark.parametrize("seed", range(3))
-def test_a_ceiling_holds_over_kills(tmp_path: Path, seed: int) -> None:
-    database, bill = tmp_path / "x.db", tmp_path / "bill"
-    opened(database).close()
+def test_a_ceiling_holds_over_kills(address: str, tmp_path: Path, seed: int) -> None:
+    bill = tmp_path / "bill"
+    opened(address).close()
     chance, ceiling, context = random.Random(seed), 12.0, multiprocessing.get_context("spawn")
     for killed in range(3):
-        job = (str(database), str(bill), 10 * seed + killed, ceiling)
+        job = (address, str(bill), 10 * seed + killed, ceiling)
         process = context.Process(target=_play_for_ever, args=job)
         process.start()
         before = billed(bill)
@@ -169,49 +170,48 @@ def test_a_ceiling_holds_over_kills(tmp_path: Path, seed: int) -> None:
             process.join(0.01)
         process.kill()
         process.join()
-        calls, total = ledger(database)
+        calls, total = ledger(address)
         assert billed(bill) <= sum(map(charge, calls)) == total <= ceiling * NANO
     assert [row for row in calls if row["came"] is None]  # they were killed in the middle
-    _play_for_ever(str(database), str(bill), seed, ceiling)
-    calls, total = ledger(database)
+    _play_for_ever(address, str(bill), seed, ceiling)
+    calls, total = ledger(address)
     assert billed(bill) <= sum(map(charge, calls)) == total <= ceiling * NANO
     assert ceiling * NANO - total < nano(MOST)
 
 
-def test_a_ceiling_holds_over_two_runs_at_once(tmp_path: Path) -> None:
-    database, bill, ceiling = tmp_path / "x.db", tmp_path / "bill", 12.0
-    opened(database).close()
+@slow_on_a_server
+def test_a_ceiling_holds_over_two_runs_at_once(address: str, tmp_path: Path) -> None:
+    bill, ceiling = tmp_path / "bill", 12.0
+    opened(address).close()
     context = multiprocessing.get_context("spawn")
     both = context.Barrier(2)
-    jobs = [(str(database), str(bill), seed, ceiling, both) for seed in (1, 2)]
+    jobs = [(address, str(bill), seed, ceiling, both) for seed in (1, 2)]
     processes = [context.Process(target=_play_for_ever, args=job) for job in jobs]
     for process in processes:
         process.start()
     for process in processes:
         process.join()
-    calls, total = ledger(database)
+    calls, total = ledger(address)
     assert len({row["bill"] for row in calls}) == 2
     assert billed(bill) <= sum(map(charge, calls)) == total <= ceiling * NANO
     assert ceiling * NANO - total < nano(MOST)
 
 
-def test_a_call_is_on_record_before_it_is_made(tmp_path: Path) -> None:
-    database = tmp_path / "x.db"
-
+def test_a_call_is_on_record_before_it_is_made(address: str) -> None:
     async def reserve(book: Spending) -> None:
         await book.reserve(Asked(SPEC.version, "ab", 1, MOST))
-        calls, total = ledger(database)
+        calls, total = ledger(address)
         assert [(row["match_key"], row["came"], row["most_nano"]) for row in calls] == [
             ("ab", None, nano(MOST))
         ]
         assert total == nano(MOST)
 
-    with opened(database) as store:
+    with opened(address) as store:
         asyncio.run(reserve(Spending(store, PLAN.hash, 1.0)))
 
 
-def test_calls_made_at_once_share_transactions(tmp_path: Path) -> None:
-    with opened(tmp_path / "x.db") as store:
+def test_calls_made_at_once_share_transactions(address: str, tmp_path: Path) -> None:
+    with opened(address) as store:
         before = store.revision()
         book = Spending(store, PLAN.hash, 1000.0)
         asyncio.run(at_once(book, Provider(tmp_path / "bill", 1), 256, 1))
@@ -323,8 +323,8 @@ def keeping(book: Spending, replicate: int, said: str = "u") -> None:
 
 
 @pytest.fixture
-def book_of(tmp_path: Path) -> Callable[..., Spending]:
-    return lambda **more: Spending(opened(tmp_path / "x.db"), PLAN.hash, **more)
+def book_of(address: str) -> Callable[..., Spending]:
+    return lambda **more: Spending(opened(address), PLAN.hash, **more)
 
 
 def test_replicates_share_no_answer_and_hits_are_marked(book_of: Callable[..., Spending]) -> None:
@@ -348,8 +348,8 @@ def test_a_run_has_a_cache_only_where_it_is_asked_for(book_of: Callable[..., Spe
     assert book.cache is book
 
 
-def test_hits_cost_nothing_and_are_counted(tmp_path: Path) -> None:
-    with opened(tmp_path / "x.db") as store:
+def test_hits_cost_nothing_and_are_counted(address: str) -> None:
+    with opened(address) as store:
         book = Spending(store, PLAN.hash, cache=True)
         keeping(book, 0)
         assert asking(book, 0)
@@ -360,7 +360,7 @@ def test_hits_cost_nothing_and_are_counted(tmp_path: Path) -> None:
         assert store.charged(PLAN.hash) == (0, 0)
 
 
-def test_what_costs_say(tmp_path: Path) -> None:
+def test_what_costs_say(address: str) -> None:
     async def scene(book: Spending) -> None:
         def asked(number: int = 1, most: float | None = 0.5) -> Asked:
             return Asked(SPEC.version, "ab", number, most)
@@ -373,7 +373,7 @@ def test_what_costs_say(tmp_path: Path) -> None:
         book.settle(await book.reserve(asked()), Came.ANSWER, answer(None), None)
         await book.reserve(asked())
 
-    with opened(tmp_path / "x.db") as store:
+    with opened(address) as store:
         book = Spending(store, PLAN.hash)
         asyncio.run(scene(book))
         book.flush()

@@ -1,18 +1,28 @@
-"""The same tables on PostgreSQL; ARENA_TEST_POSTGRES names an empty database that may be filled."""
+"""A tournament comes to the same on PostgreSQL as on SQLite; and what only a server can do to one."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import make_url
 
+from agents.agent import Trouble
+from agents.language_model.book import Came
 from arena.design import Design
-from arena.store import Filter, Store
+from arena.protocol import Ending
+from arena.store import Filter, RunStatus, Store, StoreError
+from arena.store.models import CALLS, MATCHES, VOIDS
+from arena.store.training_tables import TRAINING_RUNS
 from tests.arena.running import arena, outcomes
+from tests.arena.store.matches import design, fill
+from tests.arena.store.server import Server
 
-URL = os.environ.get("ARENA_TEST_POSTGRES", "")
-pytestmark = pytest.mark.skipif(not URL, reason="ARENA_TEST_POSTGRES names no database")
+
+@pytest.fixture
+def on_server(postgres: Server, ready: str):
+    """The address of a new database on a server."""
+    with postgres.database(ready) as address:
+        yield address
 
 
 def columns(store: Store, design: Design) -> dict[str, list[object]]:
@@ -30,45 +40,66 @@ def columns(store: Store, design: Design) -> dict[str, list[object]]:
     }
 
 
-def test_a_tournament_comes_to_the_same_as_on_sqlite(tmp_path: Path) -> None:
-    asked = ("run-tournament", "--sellers", "boulware,random", "--buyers", "linear", "--json")
-    ours = arena(*asked, "--scenarios", 3, "--infeasible", 1, cwd=tmp_path)
-    assert ours.returncode == 0, ours.stderr
-    theirs = arena(*asked, "--scenarios", 3, "--infeasible", 1, "--db", URL, cwd=tmp_path)
-    assert theirs.returncode == 0, theirs.stderr
-    again = arena(*asked, "--scenarios", 3, "--infeasible", 1, "--db", URL, cwd=tmp_path)
-    report = json.loads(again.stdout)
+@pytest.mark.slow
+def test_a_tournament_comes_to_the_same_as_on_sqlite(tmp_path: Path, on_server: str) -> None:
+    def run(name: str, *options: object) -> str:
+        done = arena(name, *options, "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    asked = ("--sellers", "boulware,random", "--buyers", "linear", "--scenarios", 3, "--infeasible", 1)
+    there = ("--db", on_server)
+    run("run-tournament", *asked)
+    run("run-tournament", *asked, *there)
+    report = json.loads(run("run-tournament", *asked, *there))
     assert report["already"] == report["planned"] == 2 * 9 * 4
-    with Store.open(str(tmp_path / "arena.db")) as here, Store.open(URL) as there:
-        design = here.design().design
-        assert there.design().design == design
-        ours_listed, theirs_listed = (s.matches(Filter(design=design)) for s in (here, there))
-        assert [m.key for m in ours_listed] == [m.key for m in theirs_listed]
-        assert [here.turns(m) for m in ours_listed] == [there.turns(m) for m in theirs_listed]
-        assert sorted(here.results(design).seller_utility_M) == sorted(
-            there.results(design).seller_utility_M
-        )
-        assert columns(here, design) == columns(there, design)
-        read = [[whole for chunk in s.whole(design) for whole in chunk] for s in (here, there)]
-        ours_read, theirs_read = ({w.match.key: (w.scenario, w.measures) for w in r} for r in read)
-        assert ours_read == theirs_read
-        assert len(ours_read) == report["planned"]
-        assert here.audits() == there.audits() == {}
-        there.add_training_run("a", {"seed": 1})
-        there.add_training_steps("a", [(1, {"reward": 0.5}), (2, {"reward": float("inf")})])
-        there.add_training_steps("a", [(2, {"reward": 0.75})])
-        assert there.training_steps("a") == [(1, {"reward": 0.5}), (2, {"reward": 0.75})]
-        there.add_deviation(design.hash, "n", "fewer scenarios", "no money")
-        assert [entry.reason for entry in there.deviations(design.hash)] == ["no money"]
-    engine = create_engine(URL)
-    with engine.begin() as connection:
-        connection.execute(text("UPDATE state SET measures_version = 0"))
-        connection.execute(text("DELETE FROM measures WHERE key < '8'"))
-        connection.execute(text("UPDATE measures SET version = 0, content = 'x'"))
-    engine.dispose()
-    with Store.open(str(tmp_path / "arena.db")) as here, Store.open(URL) as there:
-        assert columns(here, design) == columns(there, design)
-        match = theirs_listed[0]
-        there.withdraw_match(match.key, "a test")
-        assert len(there.results(design).seller_M) == len(ours_listed) - 1
-    assert len(outcomes(tmp_path / "arena.db")) == len(ours_listed)
+    assert run("standings") == run("standings", *there)
+    here = str(tmp_path / "arena.db")
+    assert outcomes(on_server) == outcomes(here)
+    with Store.open(here) as ours, Store.open(on_server) as theirs:
+        played = ours.design().design
+        assert theirs.design().design == played
+        listed, others = (s.matches(Filter(design=played)) for s in (ours, theirs))
+        assert [m.key for m in listed] == [m.key for m in others]
+        assert [ours.turns(m) for m in listed] == [theirs.turns(m) for m in others]
+        assert columns(ours, played) == columns(theirs, played)
+        read = [[whole for chunk in s.whole(played) for whole in chunk] for s in (ours, theirs)]
+        wholes = [[(w.match.key, w.scenario, w.measures) for w in r] for r in read]
+        assert wholes[0] == wholes[1]
+        assert len(wholes[0]) == report["planned"]
+
+
+def test_connections_that_the_server_closed_meanwhile_are_made_again(
+    on_server: str, postgres: Server
+) -> None:
+    """As it does when it is started again: the leaderboard goes on."""
+    with Store.open(on_server) as store:
+        fill(store, design())
+        before = store.results(design())
+        name = make_url(on_server).database
+        postgres.do(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        assert store.results(design()).revision == before.revision
+        postgres.do(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        store.withdraw_match(str(before.key_M[0]), "a test")
+        assert store.revision() == before.revision + 1
+
+
+def test_a_database_or_server_that_is_not_there_is_said_to_be(on_server: str) -> None:
+    url = make_url(on_server)
+    with pytest.raises(StoreError, match="does not exist: create it first, with createdb nowhere"):
+        Store.open(url.set(database="nowhere").render_as_string(hide_password=False))
+    with pytest.raises(StoreError, match=r"Is the server running"):
+        Store.open(url.set(port=1).render_as_string(hide_password=False))
+
+
+def test_every_word_of_ours_fits_its_column() -> None:
+    """SQLite does not look at how long a text may be; PostgreSQL refuses one that is longer."""
+    for column, words in (
+        (MATCHES.c.ending, Ending),
+        (VOIDS.c.ending, Ending),
+        (VOIDS.c.trouble, Trouble),
+        (CALLS.c.trouble, Trouble),
+        (CALLS.c.came, Came),
+        (TRAINING_RUNS.c.status, RunStatus),
+    ):
+        assert max(len(word.value) for word in words) <= column.type.length
