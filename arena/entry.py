@@ -78,8 +78,9 @@ class Entry(BaseModel):
     """Whether answers are streamed, so that one that still runs at the timeout is the model's fault."""
     max_concurrent: int | None = Field(None, ge=1)
     """Requests at once; this and the next two over all agents that are reached at the same place."""
-    requests_per_minute: float | None = Field(None, gt=0)
-    tokens_per_minute: float | None = Field(None, gt=0)
+    requests_per_minute: float | None = Field(None, ge=0.02)
+    """At less, the last of 16 matches would wait for its turn for most of a day, as if it hung."""
+    tokens_per_minute: float | None = Field(None, ge=1)
     price_in: float | None = Field(None, ge=0)
     """US dollars per million tokens, where LiteLLM does not know the price."""
     price_out: float | None = Field(None, ge=0)

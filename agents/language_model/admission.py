@@ -225,6 +225,13 @@ def _notes(spec: AgentSpec, connection: Connection, reader: Reader) -> list[str]
             "--sampling num_ctx=16384 asks for one that is long enough, or OLLAMA_CONTEXT_LENGTH=16384 "
             "where Ollama is started."
         )
+    most, a_minute = spec.sampling["max_tokens"], connection.tokens_per_minute
+    if a_minute is not None and most > a_minute:
+        notes.append(
+            f"An answer may have {most:,} tokens, and all of them count, but only {a_minute:,g} a "
+            f"minute may be used: {most / a_minute:,.0f} minutes or more pass after each request. --max-tokens "
+            "sets how many an answer may have."
+        )
     if connection.api_base is None and (near := _misspelt(spec.model or "")) is not None:
         notes.append(f"LiteLLM's list has no {spec.model}, which may be too new; did you mean {near}?")
     return notes

@@ -7,7 +7,10 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from agents.language_model.endpoint import BURST_S
+from agents.spec import Connection
 from arena.cli import app
+from tests.agents.language_model.test_endpoint import sent
 
 GEMINI = ("--model", "gemini/gemini-2.5-pro", "--sampling", "min_p=0.1", "--seed", "0")
 
@@ -127,3 +130,38 @@ def test_a_file_of_agents_is_checked_whole(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("seed: 1", "seed: 1, allow_dropped: [seed]"))
     assert CliRunner().invoke(app, ["register", "--file", str(file)]).exit_code == 0
     assert [agent["name"] for agent in listed()] == ["good", "bad"]
+
+
+SLOWLY = ("--model", "hosted_vllm/m", "--api-base", "http://127.0.0.1:9/v1")
+
+
+def test_rates_below_one_are_kept_and_hold() -> None:
+    done = register(*SLOWLY, "--requests-per-minute", "0.5", "--tokens-per-minute", "512")
+    assert done.exit_code == 0
+    assert "An answer may have 4,096 tokens, and all of them count, but only 512 a minute" in done.stderr
+    assert "8 minutes or more pass after each request. --max-tokens sets how many" in done.stderr
+    (agent,) = listed()
+    limits = Connection.model_validate(agent["connection"])
+    assert (limits.requests_per_minute, limits.tokens_per_minute) == (0.5, 512)
+    (first, _), (second, _), (third, _) = sent([(0.0, 1), (0.0, 4096), (0.0, 1)], limits)
+    assert (second - first, third - second) == pytest.approx((120, 480), abs=BURST_S)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("requests", rate) for rate in ("0", "0.01", "1e-300", "nan")),
+        ("tokens", "0"),
+        ("tokens", "inf"),
+    ],
+)
+def test_a_rate_at_which_nothing_would_ever_be_sent_is_a_mistake(option: str, value: str) -> None:
+    done = register(*SLOWLY, f"--{option}-per-minute", value)
+    assert done.exit_code == 2
+    assert f"{option}_per_minute: Input should be " in done.stderr
+    assert not listed()
+
+
+def test_an_answer_that_fits_a_minute_is_nothing_to_note() -> None:
+    done = register(*SLOWLY, "--tokens-per-minute", "4096")
+    assert (done.exit_code, done.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -185,3 +186,16 @@ def test_those_who_wake_late_lose_nothing_of_a_rate() -> None:
 def test_a_limit_of_30_sends_30_in_the_first_minute() -> None:
     found = sent([(0.0, 1)] * 90, Connection(requests_per_minute=30))
     assert len([at for at, _ in found if at - found[0][0] < MINUTE_S]) in (30, 31)
+
+
+def test_half_a_request_a_minute_is_one_in_two_minutes() -> None:
+    found = sent([(0.0, 1)] * 4, Connection(requests_per_minute=0.5))
+    gaps = [after[0] - before[0] for before, after in pairwise(found)]
+    assert gaps == pytest.approx([120, 120, 120], abs=BURST_S)
+
+
+def test_a_request_of_more_tokens_than_a_minute_has_is_sent_and_paid_for_afterwards() -> None:
+    """Neither refused nor kept for ever: who comes first goes at once."""
+    found = sent([(0.0, 5000)] * 3, Connection(tokens_per_minute=100))
+    at = [sent_at - 1000.0 for sent_at, _ in found]
+    assert at == pytest.approx([0, 3000, 6000], abs=BURST_S)
