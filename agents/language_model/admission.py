@@ -229,8 +229,8 @@ def _notes(spec: AgentSpec, connection: Connection, reader: Reader) -> list[str]
     if a_minute is not None and most > a_minute:
         notes.append(
             f"An answer may have {most:,} tokens, and all of them count, but only {a_minute:,g} a "
-            f"minute may be used: {most / a_minute:,.0f} minutes or more pass after each request. --max-tokens "
-            "sets how many an answer may have."
+            f"minute may be used: {most / a_minute:,.0f} minutes or more pass after each request. "
+            "--max-tokens sets how many an answer may have."
         )
     if connection.api_base is None and (near := _misspelt(spec.model or "")) is not None:
         notes.append(f"LiteLLM's list has no {spec.model}, which may be too new; did you mean {near}?")
