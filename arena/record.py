@@ -52,6 +52,10 @@ def undrawn(content: bytes) -> Scenario:
     return from_content(json.loads(zlib.decompress(content)))
 
 
+MOST_TOKENS = 10**9
+"""More than a side reads or writes in a match; two of them still fit PostgreSQL's whole numbers."""
+
+
 class Spent(NamedTuple):
     """What one side's calls to a language model came to; None where it is not known for every call."""
 
@@ -186,7 +190,8 @@ def played(
 
 
 def spent(turns: Sequence[Turn], role: Role) -> Spent:
-    """Add up what `role`'s attempts took; a sum is None where a call's share is not known."""
+    """Add up what `role`'s attempts took; a sum is None where a call's share is not known, or where it
+    is of more tokens than can be true."""
     attempts = [attempt for turn in turns if turn.role is role for attempt in turn.attempts]
     if not attempts:
         return _NOTHING
@@ -198,7 +203,11 @@ def spent(turns: Sequence[Turn], role: Role) -> Spent:
     tokens_in, tokens_out, cost, latency = (
         None if None in column else sum(column) for column in columns
     )
-    return Spent(tokens_in, tokens_out, cost, latency, faults)
+    return Spent(_believable(tokens_in), _believable(tokens_out), cost, latency, faults)
+
+
+def _believable(tokens: int | None) -> int | None:
+    return None if tokens is None or tokens > MOST_TOKENS else tokens
 
 
 _NOTHING = Spent(None, None, None, None, 0)

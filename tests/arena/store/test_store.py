@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from agents.agent import ActionKind, Usage
 from agents.scripted import spec_of
 from agents.spec import Connection, Profile
 from arena.measures import DTYPE
-from arena.record import storable
+from arena.play import Attempt, Turn
+from arena.record import spent, storable
 from arena.schedule import plan, planned
 from arena.store import Filter, Registration, Store, StoreError
 from scenarios.scenario import Role
@@ -321,3 +323,16 @@ def test_a_match_is_found_by_the_start_of_its_key(store: Store) -> None:
 def test_odd_text_is_storable(store: Store) -> None:
     assert storable("a\ud800b\0c") == "a\\ud800b\\x00c"
     assert storable("прайс 価格") == "прайс 価格"
+
+
+def test_more_tokens_than_can_be_true_are_not_known(store: Store) -> None:
+    """A provider said so, and a column of PostgreSQL holds no more than 2,147,483,647."""
+    plan_of = design()
+    scenarios = freeze(store, plan_of)
+    for place, calls in zip(plan(plan_of), (1, 2), strict=False):
+        attempts = (Attempt("x", None, Usage(10**9, 10**9, 0.5, 1.0)),) * calls
+        took = spent([Turn(Role.SELLER, ActionKind.TALK, None, "", "", attempts)], Role.SELLER)
+        told = {f"seller_{name}": value for name, value in took._asdict().items()}
+        store.add_matches([row(plan_of, place, scenarios[place.scenario], **told)])
+    tokens = store.results(plan_of).tokens_M_R[:, 0]
+    np.testing.assert_equal(sorted(tokens), [2 * 10**9, np.nan])
