@@ -173,13 +173,14 @@ def unregistered(
 
 
 def costs_money(agent: Registration) -> bool:
-    """Return whether playing `agent` may cost money: a model that is neither on this machine or a
-    private network, nor registered at a price of 0."""
+    """Return whether playing `agent` may cost money: a model that is registered at a price, or at none
+    and neither on this machine nor on a private network."""
     connection = agent.connection
-    if agent.spec.kind != "model":
+    prices = (connection.input_usd_per_million, connection.output_usd_per_million)
+    if agent.spec.kind != "model" or prices == (0, 0):
         return False
-    if connection.input_usd_per_million == 0 and connection.output_usd_per_million == 0:
-        return False
+    if any(prices):
+        return True
     if connection.api_base is None:
         return True
     return not all(map(is_private, (connection.api_base, *connection.api_bases)))

@@ -158,7 +158,7 @@ def test_every_page_is_linked_to() -> None:
 
 
 def test_the_documented_keys_of_money_checks_and_logs(here: Path, providers: str) -> None:
-    played = "run-tournament --sellers paid --buyers conceder --domains lamps,bikes --scenarios 2"
+    played = "run-tournament --sellers paid --buyers conceder --domains lamps,bikes --scenarios 2 --yes"
     priced = f"--model hosted_vllm/m --api-base {providers}/v1 --price-in 1 --price-out 2"
     in_this_process(f"arena register paid {priced}")
     in_this_process(f"arena {played} --log-file log.jsonl --drift 0.5")

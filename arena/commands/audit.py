@@ -114,14 +114,17 @@ def _json(one: "BuyerAudit") -> dict[str, Any]:
 
 
 def _table(audits: "Sequence[BuyerAudit]", domains: int) -> "Table":
+    from leaderboard.wording import counted
+
     first = audits[0]
     table = new_table(
         "buyer", *(f">{result.policy}" for result in first.policies), "best", ">of the gain", "verdict"
     )
     table.title_justify = "left"
     table.title = (
-        f"Share of the ceiling that fixed policies earn ({first.scenarios} scenarios of {domains} "
-        f"domains; ceiling {first.ceiling:.3f}, no deal {first.walk_away / first.ceiling:.1%})"
+        f"Share of the ceiling that fixed policies earn ({counted(first.scenarios, 'scenario')} of "
+        f"{counted(domains, 'domain')}; ceiling {first.ceiling:.3f}, no deal "
+        f"{first.walk_away / first.ceiling:.1%})"
     )
     for one in audits:
         add_row(

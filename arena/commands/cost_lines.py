@@ -1,6 +1,7 @@
 """What a tournament says of money: before it plays, and when it ends under a budget."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 from arena.budget import elsewhere_words
 from arena.estimate import Estimate, estimates, total, unpriced
@@ -11,16 +12,22 @@ from arena.store import Store
 from arena.tournament import Tournament
 from leaderboard.wording import counted, listed
 
+FEW = 3
+"""So many agents have a line each; of more, those that cost the same share one."""
+LINES = 10
+"""Of costs there are at most so many lines, and LINES // 3 of what they rest on."""
+
 
 def cost_lines(store: Store, tournament: Tournament, lineup: Lineup) -> Iterator[str]:
     """Yield what a run will cost, on what basis, and whether its budget is likely to do; nothing where
     no provider is asked."""
     found = estimates(store, lineup, tournament.matches_of())
     known = [one.cost_usd for one in found if one.cost_usd is not None]
-    for one in found:
-        cost = "not known" if one.cost_usd is None else f"about {dollars(one.cost_usd)}"
-        many = counted(one.matches, "match", "matches")
-        yield f"  cost:    {plain(one.agent)}: {cost} for {many} ({one.basis})"
+    if len(found) <= FEW:
+        for one in found:
+            yield f"  cost:    {plain(one.agent)}: {_cost(one)} ({one.basis})"
+    else:
+        yield from _alike(found)
     if len(found) > 1 and known:
         beside = "" if len(known) == len(found) else ", beside what is not known"
         yield f"  cost:    about {dollars(sum(known))} in all{beside}"
@@ -39,6 +46,32 @@ def budget_line(tournament: Tournament) -> str | None:
         f"Budget: {dollars(usd(budget.gone))} of {dollars(usd(budget.ceiling))} is gone"
         f"{unknown if budget.unknown else ''}{elsewhere_words(budget.elsewhere.reserved)}."
     )
+
+
+def _cost(one: Estimate) -> str:
+    cost = "not known" if one.cost_usd is None else f"about {dollars(one.cost_usd)}"
+    return f"{cost} for {counted(one.matches, 'match', 'matches')}"
+
+
+def _alike(found: Sequence[Estimate]) -> Iterator[str]:
+    """Yield a line for all agents that cost the same, the dearest first after those whose price is not
+    known, and then one for all whose costs rest on the same."""
+    dearest = sorted(found, key=lambda one: (one.cost_usd is not None, -(one.cost_usd or 0.0)))
+    costs, bases = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for one in dearest:
+        costs[_cost(one)].append(one.agent)
+        bases[one.basis].append(one.agent)
+    yield from _shared("cost:    ", [*costs.items()], LINES)
+    yield from _shared("basis:   ", sorted(bases.items(), key=lambda one: -len(one[1])), LINES // 3)
+
+
+def _shared(heading: str, agents: Sequence[tuple[str, list[str]]], most: int) -> Iterator[str]:
+    """Yield what agents have in common, for the first `most` groups of them."""
+    for what, names in agents[:most]:
+        each = "each of " if len(names) > 1 else ""
+        yield f"  {heading}{what}: {each}{listed(names, LINES)}"
+    if left := sum(len(names) for _, names in agents[most:]):
+        yield f"  {heading}{counted(left, 'more agent')}: --dry-run --json has them all"
 
 
 def _budget(tournament: Tournament, lineup: Lineup, found: list[Estimate]) -> str:

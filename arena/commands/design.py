@@ -123,6 +123,7 @@ def deviate(
     """Add an entry to a design's log of deviations. Nothing in the log is ever changed or taken out."""
     from arena.commands.printing import print_json
     from arena.printable import plain
+    from leaderboard.wording import counted
 
     if not what.strip() or not reason.strip():
         raise UserError("a deviation needs --what departs, and the --reason for it")
@@ -133,7 +134,7 @@ def deviate(
     if as_json:
         print_json([entry._asdict() for entry in log])
     else:
-        count = "1 entry" if len(log) == 1 else f"{len(log)} entries"
+        count = counted(len(log), "entry", "entries")
         typer.echo(f"Logged with design {found} ({kind}): {plain(what.strip())}; its log has {count}.")
 
 

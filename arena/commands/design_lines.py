@@ -31,7 +31,7 @@ def frozen_now(store: Store, stored: StoredDesign, new: bool) -> Generator[str]:
     yield f"Design {design.hash}: {already}frozen on {when(stored.created_at)}."
     yield from map(plain, declared(design))
     played = len(store.places(design)[0])
-    matches = f"{played:,} of {planned(design):,} planned matches"
+    matches = f"{played:,} of {counted(planned(design), 'planned match', 'planned matches')}"
     if not played:
         yield "Matches: none of those it plans is played yet."
     elif new:
@@ -81,7 +81,7 @@ def show(store: Store, stored: StoredDesign) -> None:
 
 def _plan(store: Store, design: Design) -> Generator[str]:
     results = store.results(design)
-    turns = f"{design.turns} turns a side" if design.turns else "hidden turn limits"
+    turns = f"{counted(design.turns, 'turn')} a side" if design.turns else "hidden turn limits"
     panel = f" and {design.infeasible} without a zone of agreement" if design.infeasible else ""
     replicates = f", {design.replicates} replicates" if design.replicates > 1 else ""
     yield (
@@ -90,7 +90,7 @@ def _plan(store: Store, design: Design) -> Generator[str]:
     )
     before = int((~results.fresh_M).sum())
     reused = f", {before:,} of them begun before the freeze: {REUSED}" if before else ""
-    yield f"{len(results.fresh_M):,} of {planned(design):,} matches scored{reused}"
+    yield f"{len(results.fresh_M):,} of {counted(planned(design), 'match', 'matches')} scored{reused}"
 
 
 def _table(rows: "Rows", fields: "Sequence[str]") -> "Table":

@@ -54,12 +54,12 @@ def _row(store: "Store", stored: "StoredDesign") -> dict[str, Any]:
 
 def _print(found: list[dict[str, Any]]) -> None:
     from arena.commands.printing import add_row, new_table, print_table
-    from leaderboard.wording import when
+    from leaderboard.wording import counted, when
 
     columns = ("design", "frozen", ">sellers", ">buyers", ">domains", ">scenarios", ">contrasts")
     table = new_table(*columns, ">deviations", ">scored", ">planned", "rules")
     for row in found:
-        turns = f"{row['turns']} turns" if row["turns"] else "hidden limits"
+        turns = counted(row["turns"], "turn") if row["turns"] else "hidden limits"
         counts = [len(row[side]) for side in ("sellers", "buyers", "domains")]
         scored, planned = f"{row['scored']:,}", f"{row['planned']:,}"
         rules = f"{row['opener']}, {turns}, seed {row['seed']}"

@@ -74,6 +74,7 @@ def asked_lines(asked: dict[str, Any], connection: "Connection") -> Iterator[str
 def reached_lines(connection: "Connection") -> Iterator[str]:
     """Yield where a model is reached, and with which limits."""
     from agents.language_model.gateway import TIMEOUT_S
+    from leaderboard.wording import counted
 
     if connection.api_base is not None:
         yield f"reached at {plain(', '.join((connection.api_base, *connection.api_bases)))}"
@@ -83,7 +84,7 @@ def reached_lines(connection: "Connection") -> Iterator[str]:
         yield "reached at its provider"
     limits = [f"{connection.timeout_s or TIMEOUT_S:g} s a call"]
     if connection.max_concurrent is not None:
-        limits.append(f"{connection.max_concurrent:,} requests at once")
+        limits.append(f"{counted(connection.max_concurrent, 'request')} at once")
     if connection.requests_per_minute is not None:
         limits.append(f"{connection.requests_per_minute:,g} requests a minute")
     if connection.tokens_per_minute is not None:

@@ -20,7 +20,7 @@ def plan_lines(tournament: Tournament, lineup: Lineup) -> Generator[str]:
     held_out = [domain.name for domain in design.domains if domain.held_out]
     apart = f" ({', '.join(held_out)} held out)" if held_out else ""
     hidden = f"hidden limits of {LEAST_TURNS} to {MOST_TURNS} turns a side"
-    turns = f"{design.turns} turns a side" if design.turns else hidden
+    turns = f"{counted(design.turns, 'turn')} a side" if design.turns else hidden
     panel = f" and {design.infeasible} without a zone of agreement" if design.infeasible else ""
     yield (
         f"Design {design.hash}: {counted(len(design.sellers), 'seller')} x "

@@ -76,6 +76,8 @@ def _sized(cells: int | None, sd: float, effect: float | None, power: float) -> 
 
 
 def _sentences(sized: dict[str, Any]) -> list[str]:
+    from leaderboard.wording import counted
+
     chance = f"{sized['power']:.0%} power (two-sided, alpha 0.05)"
     lines = []
     if sized["mde"] is not None:
@@ -85,7 +87,7 @@ def _sentences(sized: dict[str, Any]) -> list[str]:
         )
     if sized["effect"] is not None:
         needed = sized["cells_needed"]
-        count = "over a billion cells" if needed is None else f"{needed:,} cells"
+        count = "over a billion cells" if needed is None else counted(needed, "cell")
         lines.append(f"A difference of {abs(sized['effect']):.3f} takes {count} with {chance}.")
     return lines
 

@@ -186,7 +186,7 @@ def _outcome_lines(row: "Listed", scenario: "Scenario", cached: int) -> Iterator
         shown = "      –       –" if point is None else f"{point[0]:>7.4f} {point[1]:>7.4f}"  # noqa: RUF001
         yield f"{name:<18} {shown}"
     yield ""
-    tokens = "" if row.tokens is None else f", {row.tokens:,} tokens"
+    tokens = "" if row.tokens is None else f", {counted(row.tokens, 'token')}"
     if cached:
         tokens += f" ({counted(cached, 'answer')} from the cache)"
     cost = "" if row.cost_usd is None else f", ${row.cost_usd:.4f}"

@@ -92,9 +92,10 @@ def _json(finding: "Finding") -> dict[str, Any]:
 
 def _print(found: "list[Finding]", worlds: int) -> None:
     from arena.commands.printing import add_row, new_table, print_table
+    from leaderboard.wording import counted
 
     table = new_table("check", "case", ">share of worlds", ">meant", "as meant")
-    table.title = f"What the statistics find in {worlds:,} worlds whose truth is known"
+    table.title = f"What the statistics find in {counted(worlds, 'world')} whose truth is known"
     table.title_justify = "left"
     for finding in found:
         share = "no interval"

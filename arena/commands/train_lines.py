@@ -126,7 +126,7 @@ def _machine(plan: "Plan") -> Iterator[str]:
             f"  machine: {counted(layout.needed, 'GPU')} of {layout.gb:.0f} GB needed to train{server}; "
             f"found: {found or 'none'}"
         )
-    processes = "1 process" if layout.processes == 1 else f"{layout.processes} processes"
+    processes = counted(layout.processes, "process", "processes")
     micro = counted(machine.micro_batch, "dialogue") if machine.micro_batch else "all its dialogues"
     yield (f"           {processes}, {micro} at a time on each; vLLM {machine.vllm}")
     need = layout.memory(layout.processes)
@@ -151,9 +151,8 @@ def _work(work: "Work", steps: int) -> Iterator[str]:
         "           (6 N a token learned from, 2 N a token sampled, prefilled or scored; N effective "
         "parameters; lengths are assumed)"
     )
-    yield (
-        f"           then {work.to_choose:,} matches of the dev split, to choose among its checkpoints"
-    )
+    matches = counted(work.to_choose, "match", "matches")
+    yield f"           then {matches} of the dev split, to choose among its checkpoints"
     for bill in work.bills:
         price = "at an unknown price" if bill.usd is None else f"${bill.usd:,.2f}"
         yield (

@@ -288,6 +288,8 @@ def test_who_costs_money(registry: Registry) -> None:
         "http://10.1.2.3:1",
     ):
         assert not costs(api_base=local)
+        assert costs(api_base=local, price_in=0, price_out=1)  # a gateway to a provider, say
+        assert not costs(api_base=local, price_in=0, price_out=0)
     assert not costs_money(registry.find("linear"))
 
 

@@ -23,7 +23,7 @@ from arena.cli import app
 from arena.commands.cost_lines import budget_line, cost_lines
 from arena.entry import entry_from
 from arena.lineup import request_from, resolve
-from arena.money import NANO, nano
+from arena.money import NANO, dollars, nano
 from arena.registry import Registry
 from arena.spending import Spending
 from arena.store import Filter, Store
@@ -276,10 +276,42 @@ def test_an_estimate_is_assumed_and_then_known(tmp_path: Path, api: FaultyApi, b
     taken, given = 9 * (int(prompt.replace(",", "")) + 8 * 300), 9 * 300
     assert estimate["cost_usd"] == pytest.approx(4 * (taken * IN + given * OUT) / 1e6)
     assert "too little" in cli(tmp_path, "--dry-run", "--budget", "0.001").stderr
-    assert cli(tmp_path).exit_code == 0  # on this machine: nothing to confirm
+    refused = cli(tmp_path)
+    assert (refused.exit_code, bill) == (2, [])  # it has a price, though it is on this machine
+    assert "m may cost money: add --yes" in refused.stderr
+    assert cli(tmp_path, "--yes").exit_code == 0
     planned = json.loads(cli(tmp_path, "--dry-run", "--json", "--seed", "1").stdout)
     assert planned["estimate"]["cost_usd"] == pytest.approx(sum(bill) / NANO)
     assert "its 4 matches here" in planned["estimate"]["agents"][0]["basis"]
+
+
+@pytest.mark.parametrize(("prices", "lines"), [(3, 6), (30, 13)])
+def test_the_costs_of_many_agents_can_be_read(tmp_path: Path, prices: int, lines: int) -> None:
+    with Store.open(str(tmp_path / "x.db")) as store:
+        for number in range(30):
+            price = None if number == 0 else 1 + number % prices
+            named = {"name": f"m{number}", "model": f"openai/m{number}"}
+            registered(store, "http://127.0.0.1:9/v1", **named, price_in=price, price_out=price)
+    names = ",".join(f"m{number}" for number in range(30))
+    play = ("run-tournament", "--sellers", names, "--buyers", "linear", "--domains", "car_sale")
+    done = here(*play, "--scenarios", "1", "--dry-run", "--json", "--db", tmp_path / "x.db")
+    found = json.loads(done.stdout)["estimate"]["agents"]
+    assert [one["agent"] for one in found] == names.split(",")
+    told = [line for line in done.stderr.splitlines() if line.startswith(("  cost:", "  basis:"))]
+    assert len(told) == lines
+    assert told[0] == "  cost:    not known for 1 match: m0"
+    assert told[1].startswith("  cost:    about $")
+    assert (" for 1 match: each of m" in told[1]) == (prices == 3)
+    known = sum(one["cost_usd"] for one in found[1:])
+    assert f"  cost:    about {dollars(known)} in all, beside what is not known" in told
+    assert max(map(len, told)) <= 240
+
+
+def test_one_match_is_one_match(tmp_path: Path) -> None:
+    play = ("run-tournament", "--sellers", "random", "--buyers", "linear", "--domains", "car_sale")
+    done = here(*play, "--scenarios", "1", "--db", tmp_path / "x.db")
+    assert "1 match planned; 1 to play" in done.stderr
+    assert "Played: 1 match in" in done.stdout
 
 
 def test_what_needs_no_money_is_played_when_a_budget_is_spent(
@@ -372,7 +404,7 @@ def test_what_another_run_gave_back_meanwhile_is_used(tmp_path: Path) -> None:
 def test_a_spent_budget_leaves_what_needs_it(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
     with Store.open(str(tmp_path / "x.db")) as store:
         registered(store, api.address)
-    done = cli(tmp_path, "--budget", "0.03")
+    done = cli(tmp_path, "--budget", "0.03", "--yes")
     assert done.exit_code == 1
     assert "raise --budget" in done.stdout
     assert "left to play" in done.stdout
