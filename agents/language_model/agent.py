@@ -63,12 +63,21 @@ def model_spec(
     )
     if unset := [name for name in spec.may_drop if name not in spec.sampling]:
         what = "may be dropped, but is not set" if unset[0] in SAMPLING else "is no sampling setting"
-        lost = ", ".join(dropped(spec))
-        would = (
-            f"Of what is set, {lost} would be dropped" if lost else f"All that is set reaches {model}"
-        )
-        raise ValueError(f"{unset[0]} {what}: leave it out of --allow-dropped. {would}")
+        raise ValueError(f"{unset[0]} {what}: leave it out of --allow-dropped{_lost(spec)}")
     return spec
+
+
+def _lost(spec: AgentSpec) -> str:
+    """Say which settings would be dropped; nothing where the model's name is none."""
+    try:
+        lost = ", ".join(dropped(spec))
+    except ValueError:
+        return ""
+    return (
+        f". Of what is set, {lost} would be dropped"
+        if lost
+        else f". All that is set reaches {spec.model}"
+    )
 
 
 def response_format_of(spec: AgentSpec, brief: Brief) -> dict[str, Any] | None:
