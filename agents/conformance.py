@@ -1,8 +1,8 @@
 """Whether an agent keeps to the interface: :func:`check_agent`, for anyone to run on his own agent.
 
-It rehearses short negotiations in both roles on a small and a full domain, against a partner that
-talks and offers by a script, and looks at every reply. Language models are not rehearsed, since
-every turn would cost money: for them only what needs no call is checked.
+It rehearses short negotiations in both roles on a small and a full domain, against partners that talk
+and offer by a script (:class:`_Partner`), and looks at every reply. Language models are not rehearsed,
+since every turn would cost money: for them only what needs no call is checked.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from enum import Enum, auto
 from random import Random
 from typing import Any, NamedTuple
 
@@ -160,6 +161,35 @@ class _Watch:
             )
 
 
+class _Partner(Enum):
+    """With whom an agent rehearses, so that it comes to accept, to walk away, and to the last turn."""
+
+    YIELDING = auto()
+    """Talks on every third turn, and offers what gets better for the agent term by term."""
+    GENEROUS = auto()
+    """Always offers the agent what is best for it, which whoever accepts anything accepts."""
+    STUBBORN = auto()
+    """Always offers the agent what is worst for it."""
+
+    def offer(self, brief: Brief, turn: int) -> Package | None:
+        """Return what it proposes on its turn, counted from 0; None where it talks."""
+        if self is _Partner.YIELDING and turn % 3 == 0:
+            return None
+        rows = brief.preferences.table
+        yielded = (turn + 1) * len(rows) // brief.most_turns
+        best = {_Partner.YIELDING: yielded, _Partner.GENEROUS: len(rows), _Partner.STUBBORN: 0}[self]
+        return tuple(row.index(max(row) if index < best else min(row)) for index, row in enumerate(rows))
+
+
+_GAMES = (
+    (_Partner.YIELDING, True),
+    (_Partner.YIELDING, False),
+    (_Partner.GENEROUS, False),
+    (_Partner.STUBBORN, False),
+)
+"""What is rehearsed on each brief: with whom, and whether the agent opens."""
+
+
 class _Rehearsal:
     """An agent's turns on one brief, played several times over."""
 
@@ -176,18 +206,18 @@ class _Rehearsal:
             return [stop.finding]
 
     def _randomness(self) -> Iterator[Finding]:
-        for opens in (True, False):
+        for partner, opens in _GAMES:
             mind = self._mind(seed=1)
-            first = _play(mind, opens)
+            first = _play(mind, partner, opens)
             if mind.slowest > self.slow_s:
                 yield Finding("time", f"a turn took {mind.slowest:.2g} s; {self.slow_s:g} s are allowed")
-            if _play(self._mind(seed=1), opens) != first:
+            if _play(self._mind(seed=1), partner, opens) != first:
                 yield Finding(
                     "randomness",
                     "equal views and an equal rng gave different replies; draw from the rng given to "
                     "begin(), and keep what a match must remember in the negotiator",
                 )
-            elif self.agent.deterministic and _play(self._mind(seed=2), opens) != first:
+            elif self.agent.deterministic and _play(self._mind(seed=2), partner, opens) != first:
                 yield Finding(
                     "randomness",
                     "deterministic is True, yet another rng changed a reply; set it to False",
@@ -207,10 +237,11 @@ class _Rehearsal:
 def _shared_state(agent: Agent, guard: Guard) -> Iterator[Finding]:
     """Two negotiators of one agent that take turns must reply as each would alone."""
     one, other = _briefs(agent.spec)[-2:]
+    partner = _Partner.YIELDING
     try:
-        alone = [_play(_Mind(agent, brief, 3, guard), True) for brief in (one, other)]
+        alone = [_play(_Mind(agent, brief, 3, guard), partner, True) for brief in (one, other)]
         minds = [_Mind(agent, brief, 3, guard) for brief in (one, other)]
-        games = [_turns(mind, True) for mind in minds]
+        games = [_turns(mind, partner, True) for mind in minds]
         together: list[list[tuple[Any, ...]]] = [[], []]
         for _ in range(one.most_turns):
             for game, replies in zip(games, together, strict=True):
@@ -226,16 +257,13 @@ def _shared_state(agent: Agent, guard: Guard) -> Iterator[Finding]:
         )
 
 
-def _play(mind: _Mind, opens: bool) -> list[tuple[Any, ...]]:
-    return list(_turns(mind, opens))
+def _play(mind: _Mind, partner: _Partner, opens: bool) -> list[tuple[Any, ...]]:
+    return list(_turns(mind, partner, opens))
 
 
-def _turns(mind: _Mind, opens: bool) -> Iterator[tuple[Any, ...]]:
-    """Yield the mind's replies, as (action, message, text), to a partner with a script.
-
-    The partner talks on every third turn, and its offers get better for the agent term by term. The
-    rehearsal ends where a match would.
-    """
+def _turns(mind: _Mind, partner: _Partner, opens: bool) -> Iterator[tuple[Any, ...]]:
+    """Yield the mind's replies, as (action, message, text), to `partner`, who begins unless the mind
+    `opens`. The rehearsal ends where a match would."""
     brief, history = mind.brief, list[Event]()
     standing: Package | None = None
     standing_by: Role | None = None
@@ -243,7 +271,7 @@ def _turns(mind: _Mind, opens: bool) -> Iterator[tuple[Any, ...]]:
     for turn in range(brief.most_turns):
         for role in (brief.role, other) if opens else (other, brief.role):
             if role is other:
-                offer = None if turn % 3 == 0 else _partner_offer(brief, turn)
+                offer = partner.offer(brief, turn)
                 kind = ActionKind.TALK if offer is None else ActionKind.PROPOSE
                 history.append(Event(other, kind, offer, "Let us settle this."))
             else:
@@ -261,11 +289,3 @@ def _turns(mind: _Mind, opens: bool) -> Iterator[tuple[Any, ...]]:
                 pairs = zip(offer, brief.default, strict=True)
                 standing = tuple(d if o == UNNAMED else o for o, d in pairs)
                 standing_by = role
-
-
-def _partner_offer(brief: Brief, turn: int) -> Package:
-    """A package that is bad for the agent at first and gets better, term by term."""
-    rows = brief.preferences.table
-    return tuple(
-        row.index(max(row) if index < turn // 2 else min(row)) for index, row in enumerate(rows)
-    )

@@ -86,12 +86,41 @@ def touches_the_view(mind: Mind, view: View) -> Reply:
 
 
 def sleeps(mind: Mind, view: View) -> Reply:
-    time.sleep(0.02)
+    if view.turn == 0:
+        time.sleep(0.02)
     return propose(first(view))
 
 
 def chokes_on_faults(mind: Mind, view: View) -> Reply:
     return accept() if view.fault else propose(first(view))
+
+
+def is_best(view: View) -> bool:
+    return view.theirs is not None and view.brief.preferences.utility(view.theirs) == 1
+
+
+def chokes_on_accepting(role: Role) -> Callable[..., Any]:
+    def answer(mind: Mind, view: View) -> Reply:
+        """Misspells what it calls where it accepts, in one role alone."""
+        if is_best(view) and view.brief.role is role:
+            return accep()  # type: ignore[name-defined, no-any-return]  # noqa: F821
+        return propose(first(view))
+
+    return answer
+
+
+def chokes_on_walking_away(mind: Mind, view: View) -> Reply:
+    """Misspells what it calls where it gave up hope."""
+    mine = view.brief.preferences
+    offers = [event.offer for event in view.history if event.role is view.brief.role.other]
+    if len(offers) > 8 and all(offer and mine.utility(offer) < mine.walk_away for offer in offers):
+        return walk_awy()  # type: ignore[name-defined, no-any-return]  # noqa: F821
+    return propose(first(view))
+
+
+def draws_at_the_end(mind: Mind, view: View) -> Reply:
+    """Draws where it accepts, and there alone."""
+    return accept(str(random.random())) if is_best(view) else propose(first(view))
 
 
 def chokes_on_the_last_turn(mind: Mind, view: View) -> Reply:
@@ -182,6 +211,10 @@ BROKEN: list[tuple[str, Callable[..., Any], str, str]] = [
         "it accepted its own offer",
     ),
     ("last turn", chokes_on_the_last_turn, "legality", "a tuple of 9 option indices"),
+    ("accepting as seller", chokes_on_accepting(Role.SELLER), "reply", "name 'accep' is not defined"),
+    ("accepting as buyer", chokes_on_accepting(Role.BUYER), "reply", "name 'accep' is not defined"),
+    ("walking away", chokes_on_walking_away, "reply", "name 'walk_awy' is not defined"),
+    ("drawing at the end", draws_at_the_end, "randomness", "global generator"),
     ("faults", chokes_on_faults, "faults", "asked again after a fault: it accepted"),
     ("global generator", reseeds, "randomness", "global generator"),
     ("own generator", counts_all_matches, "randomness", "equal views and an equal rng"),
