@@ -1,5 +1,5 @@
-"""Matches that nobody waits for: scripted agents and plug-ins, a batch a scenario, in this process or in
-several workers."""
+"""Matches in which no reply is awaited: of scripted agents and plug-ins, a batch a scenario, in this
+process or in several workers."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -39,7 +39,7 @@ class Batches:
     def play(self, workers: int) -> Iterator[list[Share]]:
         """Play them; yield what is finished, and what may be lined up again.
 
-        Plug-ins are always played in worker processes, where one that hangs or crashes holds nothing up.
+        Plug-ins are played in worker processes, where one that hangs or crashes holds nothing up.
         Raises WorkerDied where nobody can be said to have ended a worker.
         """
         if workers > 1 or self._plugins:
@@ -70,7 +70,7 @@ class Batches:
             try:
                 yield from play_in_processes(self._setup, deque([(first,)]), 1, self._stop)
             except WorkerDied:
-                yield [self._table.forfeited(first, role, "the plug-in's code ended its process")]
+                yield [self._table.forfeited(first, role)]
 
     def _put_back(self, shares: Iterable[Share]) -> None:
         """Play next what is left of batches."""

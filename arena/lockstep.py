@@ -11,8 +11,9 @@ from random import Random
 
 from agents.agent import Agent, Negotiator, Reply, View
 from agents.occasion import OCCASION, Occasion
-from arena.drivers import MODEL_TIMEOUT_S, TurnOverrun, ask, failure, turn_limit
+from arena.drivers import MODEL_TIMEOUT_S, ask, turn_limit
 from arena.play import Failure, Game, Outcome
+from arena.replies import TurnOverrun, failure
 from scenarios.scenario import Role
 
 Answer = Callable[[Mapping[int, View]], Mapping[int, Reply | Failure]]

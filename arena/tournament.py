@@ -203,6 +203,7 @@ class Tournament:
             with loaded() if "model" in self._waiting.kinds else nullcontext():
                 asyncio.run(converse(*matches, self._stop, take, self._give_up, pulse, hold))
         finally:
+            self._table.close()
             if self._servers is not None:
                 self._servers.close()
 

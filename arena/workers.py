@@ -5,17 +5,15 @@ A match depends on its place in the design alone, never on which process played 
 
 import multiprocessing
 import os
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import connection, get_context
+from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -23,11 +21,13 @@ from agents.agent import Agent, Brief
 from agents.build import build
 from agents.occasion import OCCASION, Occasion
 from agents.spec import AgentSpec, Connection
+from arena.apart import ENDED, Apart, Children
+from arena.children import obey_parent, signals_held_back
 from arena.design import Design
 from arena.drivers import MODEL_TIMEOUT_S, run, run_async
 from arena.measures import Yardstick
 from arena.play import Game, Outcome, briefs, play
-from arena.protocol import Ending, scores
+from arena.protocol import scores
 from arena.record import Drawn, Played, drawn, played, utc_now
 from arena.schedule import MatchKey, Place
 from scenarios.domain import Domain
@@ -112,6 +112,7 @@ class Table:
         )
         self.worker = str(os.getpid())
         self._plugins = {v for v, (spec, _) in setup.agents.items() if spec.kind == "plugin"}
+        self._children = Children()
 
     def agent(self, version: str) -> Agent:
         """Return the agent with this version. Raises agents.build.UnplayableError."""
@@ -139,46 +140,55 @@ class Table:
 
     def play(self, place: Place) -> Played:
         """Play one match in a plain loop. Main thread only where a plug-in takes part."""
-        key, game, agents, yardstick = self._seated(place)
+        key, game, yardstick = self._set_up(place)
+        agents = {role: self.agent(version) for role, version in _sides(place).items()}
         started_at, begun = utc_now(), time.perf_counter()
         limit = self._setup.plugin_timeout if self._has_plugin(place) else None
         outcome = run(game, agents, key.rngs(), limit)
         seconds = time.perf_counter() - begun
         return played(key, outcome, yardstick, started_at, seconds, self.worker, limit)
 
-    def forfeited(self, place: Place, role: Role, detail: str) -> Share:
+    def forfeited(self, place: Place, role: Role) -> Share:
         """Return the match in which `role`'s own code took its process down, turns and all."""
-        key, _, _, yardstick = self._seated(place)
-        scores_of = scores(self.scenario(place), Ending.FORFEIT_CODE, None, role)
-        outcome = Outcome(Ending.FORFEIT_CODE, role, None, *scores_of, turns=[], detail=detail)
+        key, _, yardstick = self._set_up(place)
+        scores_of = scores(self.scenario(place), ENDED.ending, None, role)
+        outcome = Outcome(ENDED.ending, role, None, *scores_of, turns=[], detail=ENDED.detail)
         limit = self._setup.plugin_timeout
         row = played(key, outcome, yardstick, utc_now(), 0.0, self.worker, limit)
         return Share(self._drawn(place), [(place, row)], ())
 
     async def play_async(self, place: Place) -> Share:
-        """Play one match on the running event loop, in a task of its own. Raises GivenUpError where the
-        run cannot go on."""
-        key, game, agents, yardstick = self._seated(place)
-        started_at, begun = utc_now(), time.perf_counter()
+        """Play one match on the running event loop, in a task of its own, with its plug-ins apart.
+        Raises GivenUpError where the run cannot go on."""
+        key, game, yardstick = self._set_up(place)
         limits = self._setup.plugin_timeout, self._setup.model_timeout
         OCCASION.set(Occasion(key.text, key.cell.replicate, limits[1]))
-        outcome = await run_async(game, agents, key.rngs(), *limits)
-        seconds = time.perf_counter() - begun
+        async with AsyncExitStack() as lent:
+            agents: dict[Role, Agent | Apart] = {}
+            for role, version in _sides(place).items():
+                if version in self._plugins:
+                    child = self._children.lent(self._setup.agents[version][0])
+                    agents[role] = await lent.enter_async_context(child)
+                else:
+                    agents[role] = self.agent(version)
+            started_at, begun = utc_now(), time.perf_counter()
+            outcome = await run_async(game, agents, key.rngs(), *limits)
+            seconds = time.perf_counter() - begun
         limit = limits[0] if self._has_plugin(place) else limits[1]
         row = played(key, outcome, yardstick, started_at, seconds, self.worker, limit)
         return Share(self._drawn(place), [(place, row)], ())
 
+    def close(self) -> None:
+        """End the processes of plug-ins that played apart."""
+        self._children.close()
+
     def _has_plugin(self, place: Place) -> bool:
         return bool({place.seller_version, place.buyer_version} & self._plugins)
 
-    def _seated(self, place: Place) -> tuple[MatchKey, Game, dict[Role, Agent], Yardstick]:
+    def _set_up(self, place: Place) -> tuple[MatchKey, Game, Yardstick]:
         scenario, told, yardstick = self._scenario(place.scenario)
         key = place.key(self._setup.design, scenario.key)
-        agents = {
-            Role.SELLER: self.agent(place.seller_version),
-            Role.BUYER: self.agent(place.buyer_version),
-        }
-        return key, play(scenario, told, key.rules, key.cell.opener), agents, yardstick
+        return key, play(scenario, told, key.rules, key.cell.opener), yardstick
 
     def _draw(self, scenario: tuple[str, int, bool]) -> tuple[Scenario, dict[Role, Brief], Yardstick]:
         version, number, feasible = scenario
@@ -188,6 +198,10 @@ class Table:
 
     def _drawn(self, place: Place) -> Drawn:
         return self._row(place.scenario)
+
+
+def _sides(place: Place) -> dict[Role, str]:
+    return {Role.SELLER: place.seller_version, Role.BUYER: place.buyer_version}
 
 
 class WorkerDied(Exception):
@@ -217,7 +231,7 @@ def play_in_processes(
     pending: set[Future[Share]] = set()
     try:
         while pending or (batches and not stop.is_set()):
-            with _signals_held_back():  # a submission may start a process
+            with signals_held_back():  # a submission may start a process
                 while batches and len(pending) < 2 * workers and not stop.is_set():
                     batch = batches.popleft()
                     future = pool.submit(_play, batch)
@@ -252,12 +266,9 @@ _halt: StopFlag | None = None
 
 
 def _start(setup: Setup, halt: StopFlag) -> None:
-    """Make this process a worker: it leaves signals to its parent, and ends when the parent does."""
+    """Make this process a worker."""
     global _table, _halt
-    for number in _STOPPING:
-        signal.signal(number, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    obey_parent()
     _table, _halt = Table(setup), halt
 
 
@@ -268,25 +279,3 @@ def _play(batch: Batch) -> Share:
         return _table.play_batch(batch, _halt)
     except KeyboardInterrupt:
         os._exit(1)  # Ctrl-C is ignored here, so a plug-in raised it: as if it had ended the process
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-
-@contextmanager
-def _signals_held_back() -> Generator[None]:
-    """Start processes that no Ctrl-C or SIGTERM ends: a blocked signal stays blocked in a new process,
-    until it ignores it. Such signals go to the whole group, and only the parent should answer them; it
-    does so when this context ends."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-_STOPPING = (signal.SIGINT, signal.SIGTERM)

@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from agents.agent import ProviderError, Reply, Trouble, View, propose
+from agents.agent import GivenUpError, ProviderError, Reply, Trouble, Usage, View, accept, propose
 from scenarios.scenario import Role
 
 calls: Counter[str] = Counter()
@@ -100,3 +100,86 @@ class Crash(_Bot):
         if self._politely:
             raise KeyboardInterrupt
         os._exit(3)
+
+
+class Spin(_Bot):
+    """Keeps a processor busy for ever."""
+
+    def reply(self, view: View) -> Reply:
+        while True:
+            pass
+
+
+class GivesUp(_Bot):
+    """Says that the run cannot go on."""
+
+    def reply(self, view: View) -> Reply:
+        raise GivenUpError("no more of this")
+
+
+class _Bound(Exception):
+    def __reduce__(self) -> Any:
+        raise TypeError("cannot be pickled")
+
+
+class Breaks(_Bot):
+    """Raises an exception that passes to no other process."""
+
+    def reply(self, view: View) -> Reply:
+        raise _Bound("broken")
+
+
+class Huge(_Bot):
+    """Answers with more than anyone reads."""
+
+    def reply(self, view: View) -> Reply:
+        return Reply(text="x" * 2**24)
+
+
+class Draws(_Bot):
+    """Proposes by chance, and keeps what it drew in its negotiator; its replies may be awaited."""
+
+    def __init__(self, awaited: bool = False) -> None:
+        self._awaited = awaited
+
+    def begin(self, role: Role, brief: Any, rng: Random) -> Any:
+        return (_LaterDraw if self._awaited else _Draw)(brief, rng)
+
+
+class _Draw:
+    def __init__(self, brief: Any, rng: Random) -> None:
+        self._brief, self._rng, self._said = brief, rng, list[str]()
+
+    def reply(self, view: View) -> Any:
+        assert view.brief is self._brief
+        self._said.append(f"{self._rng.random():.3f}")
+        if view.theirs is not None and self._rng.random() < 0.1:
+            return accept(f"{self._said}", "Chance.")
+        drawn = tuple(self._rng.randrange(len(term.options)) for term in view.brief.terms)
+        reply = propose(drawn, f"{self._said}", "Chance.")
+        reply.usage, reply.receipt = Usage(12, 3, 0.25, 0.5), {"drawn": [*drawn], "\ud83d": None}
+        return reply
+
+
+class _LaterDraw(_Draw):
+    async def reply(self, view: View) -> Any:
+        return super().reply(view)
+
+
+class Odd(_Bot):
+    """Names what no offer can hold, another thing every time, and then a text with a fault in it."""
+
+    def begin(self, role: Role, brief: Any, rng: Random) -> Any:
+        self._asked = 0
+        return super().begin(role, brief, rng)
+
+    def reply(self, view: View) -> Reply:
+        name = view.brief.terms[0].name
+        odd: list[Any] = [
+            *([*self._best], self._best[:-1], (True, *self._best[1:]), (10**5000, *self._best[1:])),
+            *({name: Role.SELLER}, {name: b"no"}, {name: Spin}, {name: {"a": 1}}, {}, "prose", 5, Spin),
+        ]
+        self._asked += 1
+        if self._asked % 3 == 0:  # not thrice in a row
+            return propose(self._best, "as before")
+        return propose(odd[self._asked % len(odd)])
