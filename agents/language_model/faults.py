@@ -28,6 +28,14 @@ _SCHEMA = re.compile(
     r"response_?format|json_?schema|output_config|structured output|response_?schema|\bschema\b|grammar",
     re.IGNORECASE,
 )
+_ECHO = re.compile(
+    r"""(?<!\\)(\\*+["'])(?:"""
+    r"""(?:response_format|json_schema|schema)\1\s*:\s*\{|type\1\s*:\s*(\\*+["'])json_schema\2"""
+    r"""|(?:content|input)\1\s*:\s*(\\*+["'])(?:(?!\3)(?:\\++.|[^\\]))*+\3)""",
+    re.DOTALL,
+)
+"""What may speak of a schema in a request that a server repeats, whatever it refuses it for: as JSON, as
+FastAPI does, or in Python's spelling within JSON, as vLLM."""
 _CONTEXT = re.compile(
     r"context[ _](length|window|size|limit)|maximum (context|prompt|model|input) length"
     r"|maximum number of tokens|(prompt|input)\b.{0,60}\btoo (long|large)",
@@ -104,7 +112,9 @@ def refuses_schema(error: Exception) -> bool:
     """Return whether a provider refused a request for the schema that came with it."""
     litellm = library()
     refused = (litellm.BadRequestError, litellm.UnprocessableEntityError)
-    return isinstance(error, refused) and not _overruns(error) and _SCHEMA.search(str(error)) is not None
+    if not isinstance(error, refused) or _overruns(error):
+        return False
+    return _SCHEMA.search(_ECHO.sub("", str(error))) is not None
 
 
 def provider_error(
@@ -170,7 +180,7 @@ def _advice(
         return late
     if trouble is Trouble.CONNECTION:
         broke = f"the connection to {where} broke"
-        return broke if _unreachable(error) is None else f"cannot reach {where}; check that it is up"
+        return broke if _unreachable(error) is None else _nobody_there(error, where)
     if trouble is Trouble.UNKNOWN_MODEL and isinstance(error, ImportError):
         return "LiteLLM needs another library for this provider; install it"
     if trouble is Trouble.UNKNOWN_MODEL and "LLM Provider NOT provided" in str(error):
@@ -190,6 +200,20 @@ def _advice(
         Trouble.REJECTED: f"{where} rejected the request; check sampling and --structured",
         Trouble.MALFORMED: f"{where} sent no completion",
     }.get(trouble, f"{where} failed" + (f" ({status})" if status else ""))
+
+
+def _nobody_there(error: Exception, where: str) -> str:
+    """Return to whom no connection came about, which a variable or a proxy may have chosen, and what to
+    do."""
+    asked = [cause for cause in _chain(error) if isinstance(getattr(cause, "host", None), str)]
+    host, port = (asked[0].host, asked[0].port) if asked else ("", None)  # type: ignore[attr-defined]
+    whom = where if host in where else f"{where} ({host}:{port} was asked)"
+    if any(isinstance(cause, socket.gaierror) for cause in _chain(error)):
+        return (
+            f"cannot reach {whom}, whose name leads nowhere; check its spelling, and the network and the "
+            "name server on this side"
+        )
+    return f"cannot reach {whom}; check that it is up"
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

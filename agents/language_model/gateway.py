@@ -53,6 +53,10 @@ longer than this: rates are by the minute. This project's choice."""
 ENOUGH = 0.9
 """A stream that still runs at the timeout is the model's doing where its call had this share of its
 time; else tries and waiting before it took the rest. This project's choice."""
+LEAST_S = 5.0
+"""A call that has less time left than this, and than a tenth of what one may take, is not sent: it would
+be paid for, and seldom answered. This project's choice."""
+LATE = "earlier tries took its time"
 PLAIN_JSON = {"type": "json_object"}
 _UNBILLED = {*Trouble} - {Trouble.CONNECTION, Trouble.SILENCE, Trouble.MALFORMED, Trouble.SERVER}
 """Trouble after which there is nothing to pay: the provider refused before it worked."""
@@ -75,19 +79,21 @@ class Tries(stop_base):
         self._limit_s = math.inf if occasion.limit_s is None else occasion.limit_s
         self.whole_s = min(connection.timeout_s or TIMEOUT_S, self._limit_s)
         """Seconds that a call may take where none was lost before it."""
+        self.least_s = min(LEAST_S, self.whole_s / 10)
         self._queued_s = 0.0
         self._begun: float | None = None
         """When the first was sent."""
         self._patient_from: float | None = None
 
     def send(self, queued_s: float) -> float:
-        """Return the seconds that a call has which is sent now, after waiting so long for its turn."""
+        """Return the seconds that a call has which is sent now, after waiting `queued_s` for its turn;
+        fewer than `least_s` are too few."""
         self._queued_s += queued_s
         now = self._clock()
         self._begun = now if self._begun is None else self._begun
         self._patient_from = now if self._patient_from is None else self._patient_from
         left = self._limit_s - (now - self._begun)
-        return max(0.001, min(self.whole_s, left))
+        return min(self.whole_s, left)
 
     def forgive(self) -> None:
         """Count patience from the next sending: an address that was silent took what there was."""
@@ -96,7 +102,7 @@ class Tries(stop_base):
     def __call__(self, retry_state: RetryCallState) -> bool:
         """Return whether another try would come too late."""
         begins = self._clock() + retry_state.upcoming_sleep
-        if self._begun is not None and begins - self._begun >= self._limit_s:
+        if self._begun is not None and begins - self._begun > self._limit_s - self.least_s:
             return True
         return self._patient_from is not None and begins - self._patient_from > PATIENCE_S
 
@@ -115,8 +121,8 @@ class Gateway:
         self._places: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Endpoint]]
         self._places = WeakKeyDictionary()
         self._addresses = Addresses()
-        self._refused: dict[str, int] = {}
-        """How many of the formats below each agent's provider refused, by the agent's version."""
+        self._answered: dict[str, int] = {}
+        """The first of the formats below in which each agent was answered, by its version."""
 
     async def complete(
         self,
@@ -127,18 +133,24 @@ class Gateway:
     ) -> Answered:
         """Return the model's answer to `messages`.
 
-        A provider that refuses `schema` is asked for plain JSON, and if it refuses that, for text.
-        Raises ProviderError, StillAnsweringError, and GivenUpError where a budget is spent.
+        A provider that refuses `schema` is asked for plain JSON, and if it refuses that, for text. Once
+        that was answered, so are later conversations asked for, unless the agent was ever answered with
+        the schema: then the refusal was about this one. Raises ProviderError, StillAnsweringError, and
+        GivenUpError where a budget is spent.
         """
         tries = Tries(connection, OCCASION.get() or Occasion(match="", replicate=0))
         formats = (None,) if schema is None else (schema, PLAIN_JSON, None)
+        tried = self._answered.get(spec.version, 0)
         while True:
-            refused = self._refused.get(spec.version, 0)
-            request = Request(spec, messages, formats[refused])
+            request = Request(spec, messages, formats[tried])
             try:
-                return Answered(await self._answer(request, tries), request)
+                completion = await self._answer(request, tries)
             except SchemaRefusedError:
-                self._refused[spec.version] = max(refused + 1, self._refused.get(spec.version, 0))
+                tried += 1
+                continue
+            if not completion.refused:
+                self._answered[spec.version] = min(tried, self._answered.get(spec.version, tried))
+            return Answered(completion, request)
 
     async def _answer(self, request: Request, tries: Tries) -> Completion:
         cache, occasion = self._book.cache, tries.occasion
@@ -179,6 +191,8 @@ class Gateway:
         # First the budget: who waits for it is not to keep others from the endpoint.
         async with entered(self._book, asked) as entry, endpoint.slot(taken // 4 + given):
             timeout_s = tries.send(time.monotonic() - since)
+            if timeout_s < tries.least_s:
+                raise silence(spec, address, tries.whole_s, LATE)
             entry.sent = True
             try:
                 completion = await call(request, connection, address, timeout_s)
@@ -195,7 +209,7 @@ class Gateway:
                 entry.settle(Came.UNKNOWN)
                 if timeout_s >= ENOUGH * tries.whole_s:
                     raise
-                raise silence(spec, address, timeout_s, "earlier tries took its time") from None
+                raise silence(spec, address, timeout_s, LATE) from None
             completion = to_keep(completion, api_key(connection, address))
             refused = completion.fault == "context_overrun"  # before anybody worked on it
             entry.settle(Came.NOTHING if refused else Came.ANSWER, completion)

@@ -214,6 +214,29 @@ async def no_schema(request: web.Request, body: Body) -> web.StreamResponse:
     return await complete(request, body, answered(body))
 
 
+def echoed(status: int) -> Fault:
+    """Return a refusal of one message that repeats the whole request: FastAPI's, or vLLM's with 400."""
+
+    async def respond(request: web.Request, body: Body) -> web.StreamResponse:
+        where = ["body", "messages", len(body["messages"]) - 1, "content"]
+        wrong = {"type": "value_error", "loc": where, "msg": "Value error, odd text", "input": body}
+        if status == 400:
+            return await refused(400, f"1 validation error: {[wrong]}")(request, body)
+        return web.json_response({"detail": [wrong]}, status=status)
+
+    return respond
+
+
+async def literal(request: web.Request, body: Body) -> web.StreamResponse:
+    """Refuse a JSON schema as FastAPI does where a server knows plain JSON only."""
+    form = body.get("response_format")
+    if (form or {}).get("type") != "json_schema":
+        return await complete(request, body, answered(body))
+    words = "Input should be 'text' or 'json_object'"
+    wrong = {"type": "literal_error", "loc": ["body", "response_format", "type"], "msg": words}
+    return web.json_response({"detail": [wrong | {"input": "json_schema"}]}, status=422)
+
+
 async def until(request: web.Request, body: Body) -> web.StreamResponse:
     """Ask by date to be left alone for a second."""
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True)
@@ -274,6 +297,9 @@ FAULTS: dict[str, Fault] = {
     "stream_stalls": stream_stalls,
     "rejected": refused(400, "'max_tokens' must be at least 5000"),
     "rejected_422": refused(422, "body.messages: field required"),
+    "bad_schema": refused(400, "Invalid schema"),
+    "echoed_400": echoed(400),
+    "echoed_422": echoed(422),
     "too_large": refused(413, "Payload too large"),
     "wrong_key": refused(401, "Incorrect API key provided", "invalid_api_key"),
     "forbidden": refused(403, "Your key may not use this model"),
@@ -296,6 +322,7 @@ FAULTS: dict[str, Fault] = {
     **{f"overrun_{vendor}": refused(400, words) for vendor, words in OVERRUNS.items()},
     # no fault at all in the end
     "no_schema": no_schema,
+    "literal": literal,
     "uncounted": uncounted,
     "wordy": wordy,
 }

@@ -85,20 +85,6 @@ def test_every_way_to_fail_is_settled(
     assert {entry[1:] for entry in book.settled} == {(came, trouble)}
 
 
-def test_a_refused_schema_costs_one_request_a_run(faulty: FaultyApi, book: Entries) -> None:
-    faulty.plan = always("no_schema")
-
-    async def main() -> None:
-        asks, reached = Gateway(book), Connection(api_base=faulty.address)
-        for _ in range(3):
-            answered = await asks.complete(SPEC, reached, MESSAGES, SCHEMA)
-            assert answered.request.format == gateway.PLAIN_JSON
-
-    asyncio.run(main())
-    sent = [request["response_format"]["type"] for request in faulty.requests]
-    assert sent == ["json_schema", *["json_object"] * 3]
-
-
 def test_patience_counts_from_the_first_sending(
     faulty: FaultyApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +146,33 @@ def test_waiting_for_a_turn_takes_nothing_off_the_time_for_tries(
         asyncio.run(main())
     assert raised.value.trouble is Trouble.SERVER
     assert len(given) == 5  # one more would begin later than PATIENCE_S
+
+
+@pytest.mark.parametrize(("fault", "calls"), [("error_500", 4), ("no_schema", 1)])
+def test_a_call_that_would_have_no_time_is_not_paid_for(
+    faulty: FaultyApi, book: Entries, monkeypatch: pytest.MonkeyPatch, fault: str, calls: int
+) -> None:
+    """Of 100 s, two are left after four failures, and after the refusal of a schema."""
+    clock = Clock()
+
+    async def call(*arguments: Any) -> Completion:
+        clock.now += 98 / calls
+        return await sent(*arguments)
+
+    async def main() -> None:
+        OCCASION.set(Occasion("1", 0, 100.0))
+        await Gateway(book).complete(SPEC, Connection(api_base=faulty.address), MESSAGES, SCHEMA)
+
+    sent = gateway.call
+    monkeypatch.setattr(gateway, "time", clock)
+    monkeypatch.setattr(gateway, "call", call)
+    monkeypatch.setattr(gateway, "_backoff", lambda state: 0.0)
+    faulty.plan = always(fault)
+    with pytest.raises(ProviderError) as raised:
+        asyncio.run(main())
+    assert raised.value.trouble is (Trouble.SILENCE if calls == 1 else Trouble.SERVER)
+    assert len(faulty.requests) == calls
+    assert [came for _, came, _ in book.settled[calls:]] == [Came.NOTHING] * (calls == 1)
 
 
 def test_who_waits_for_the_budget_keeps_no_other_from_the_endpoint(faulty: FaultyApi) -> None:

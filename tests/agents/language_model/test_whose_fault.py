@@ -107,8 +107,9 @@ CASES: dict[str, list[Case]] = {
     "rejected": [
         *(
             void(fault, 1)
-            for fault in ("rejected", "rejected_422", "too_large", "flagged", "flagged_403")
+            for fault in ("rejected", "rejected_422", "echoed_400", "echoed_422", "too_large")
         ),
+        *(void(fault, 1) for fault in ("bad_schema", "flagged", "flagged_403")),
         Case(second_turn(None, "flagged"), Ending.PROVIDER_ERROR, 2),
     ],
     "context": [
@@ -173,7 +174,7 @@ def test_a_row(faulty: FaultyApi, name: str, case: Case, stream: bool) -> None:
 def test_every_fault_of_the_server_is_played() -> None:
     plans = [case.plan for cases in CASES.values() for case in cases]
     played = {plan({"messages": [{}] * length}, 0) for plan in plans for length in (2, 4)}
-    assert FAULTS.keys() - played == {"no_schema", *IN_THE_END}
+    assert FAULTS.keys() - played == {"no_schema", "literal", *IN_THE_END}
 
 
 def test_weights_that_are_not_there_are_void() -> None:
