@@ -7,6 +7,7 @@ are the options of `arena register` (`docs/agents.md` shows one).
 import re
 import shlex
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from scenarios.yaml_file import read_yaml
 NAME_LIMIT = 200
 _BIDI = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SECRET = re.compile(r"(^|_)(api_?key|key|secret|password|token)$", re.IGNORECASE)
+_SECRET = re.compile(r"(^|[_-])(api_?key|key|secret|password|token)$", re.IGNORECASE)
 
 
 class RegistryError(UserError):
@@ -128,8 +129,11 @@ class Entry(BaseModel):
             self._refuse(_SERVED_FIELDS, "does not go with weights that no server serves")
         if self.weights is None:
             self._refuse(frozenset({"server", "server_args"}), "goes with weights")
-        for given in self.server_args:
-            shlex.split(given)
+        named = (word for given in self.server_args for word in shlex.split(given) if word[:1] == "-")
+        _refuse_secrets(
+            (word.partition("=")[0] for word in named),
+            "let the server read it from an environment variable, as HF_TOKEN",
+        )
         twice = _SAMPLING_FIELDS & self.sampling.keys()
         if twice:
             raise ValueError(f"{min(twice)} has a field of its own; leave it out of sampling")
@@ -148,12 +152,7 @@ class Entry(BaseModel):
         if self.plugin is not None:
             from agents.plugin import plugin_spec
 
-            for key in self.set:
-                if _SECRET.search(key):
-                    raise ValueError(
-                        f"{key} looks like a secret, which is never stored: let the plug-in read it "
-                        "from an environment variable"
-                    )
+            _refuse_secrets(self.set, "let the plug-in read it from an environment variable")
             return plugin_spec(self.plugin, self.set)
         sampling = {field: getattr(self, field) for field in sorted(_SAMPLING_FIELDS)} | self.sampling
         model, revision = self.model or "", self.revision
@@ -211,6 +210,13 @@ class Entry(BaseModel):
         from agents.local.weights import is_id
 
         return self.weights if is_id(self.weights) else str(Path(self.weights).expanduser().resolve())
+
+
+def _refuse_secrets(names: Iterable[str], instead: str) -> None:
+    """Raise ValueError, with what to do `instead`, where one of the names is of a secret."""
+    for name in names:
+        if _SECRET.search(name):
+            raise ValueError(f"{name} looks like a secret, which is never stored: {instead}")
 
 
 _KINDS = ("scripted", "model", "weights", "plugin")

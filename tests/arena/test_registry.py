@@ -273,6 +273,25 @@ def test_a_plug_ins_secret_is_refused(registry: Registry) -> None:
         register(registry, "p", plugin="tests.arena.bots:Slow", set={"api_key": "hunter2"})
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--api-key hunter2"],
+        ["--api-key=hunter2"],
+        ["--hf-token", "hunter2"],
+        ["--max-model-len 4096 --hf_token 'hunter2'"],
+        ["--ssl-keyfile-password hunter2"],
+    ],
+)
+def test_a_servers_secret_is_refused_and_not_repeated(
+    registry: Registry, tmp_path: Path, given: list[str]
+) -> None:
+    with pytest.raises(UserError, match="never stored: .* variable") as caught:
+        register(registry, "s", weights="Qwen/Qwen3-8B", server="vllm", server_args=given)
+    assert "hunter2" not in str(caught.value)
+    assert registry.known() == []
+
+
 def test_who_costs_money(registry: Registry) -> None:
     def costs(**fields: object) -> bool:
         return costs_money(model(registry, **fields).agent)
