@@ -60,11 +60,13 @@ class Endpoint:
         """Held by the one that goes next, while it waits for the rates and after a 429."""
         self._requests, self._tokens = Rate(), Rate()
 
-    def limit(self, connection: Connection) -> None:
-        """Take on a registration's limits, where they are stricter than those known so far."""
-        if connection.max_concurrent is not None:
-            self._most = min(self._most, connection.max_concurrent)
-            self._allowed = min(self._allowed, self._most)
+    def limit(self, connection: Connection, at_once: int | None = None) -> None:
+        """Take on a registration's limits, and what a server of ours answers `at_once`, where they are
+        stricter than those known so far."""
+        for most in (connection.max_concurrent, at_once):
+            if most is not None:
+                self._most = min(self._most, most)
+                self._allowed = min(self._allowed, self._most)
         self._requests.limit(connection.requests_per_minute)
         self._tokens.limit(connection.tokens_per_minute)
 

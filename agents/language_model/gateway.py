@@ -204,6 +204,7 @@ class Gateway:
                 self._failed(error, entry, endpoint, address, whole)
                 if whole and error.trouble is Trouble.SILENCE:
                     tries.forgive()
+                    await self._look_after(spec, connection, address)
                 raise
             except StillAnsweringError:
                 entry.settle(Came.UNKNOWN)
@@ -247,8 +248,19 @@ class Gateway:
     def _endpoint(self, spec: AgentSpec, connection: Connection, address: str | None) -> Endpoint:
         places = self._places.setdefault(asyncio.get_running_loop(), {})
         endpoint = places.setdefault(place_of(spec, connection, address), Endpoint())
-        endpoint.limit(connection)
+        serving = serving_of(spec, connection)
+        endpoint.limit(connection, None if serving is None else serving.at_once)
         return endpoint
+
+    async def _look_after(self, spec: AgentSpec, connection: Connection, address: str | None) -> None:
+        """Raise that a server of ours is gone, where it was silent because it hangs: it is started again,
+        and another try may help."""
+        serving = serving_of(spec, connection)
+        if serving is None or self._servers is None or address is None:
+            return
+        if await self._servers.hung(serving, address):
+            words = f"{spec.model}: {serving.words} answered no more, and is started again"
+            raise ProviderError(words, Trouble.CONNECTION) from None
 
 
 _backoff = wait_random_exponential(FIRST_PAUSE_S, LONGEST_PAUSE_S)

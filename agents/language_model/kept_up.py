@@ -15,6 +15,8 @@ STEADY_S = 600.0
 """One that was up for so long before it ended is started as often as if it were new."""
 PROGRESS_S = 15.0
 """While a server comes up, a line says so this often."""
+HEALTH_S = 10.0
+"""A server that has been silent, and does not say within so long that it is well, hangs."""
 State = Literal["starting", "waiting", "ready", "ended", "given_up", "stopped"]
 """One that has ended by itself is started again, until it is given up."""
 
@@ -56,6 +58,9 @@ class KeptUp:
         self._up_since: float | None = None
         self._starts_left = STARTS
         self._words = ""
+        """What was wrong last, without secrets."""
+        self._hung: Server | None = None
+        """The last one that ran but answered no more."""
         self._coming: asyncio.Task[None] | None = None
 
     async def address(self) -> str:
@@ -67,6 +72,18 @@ class KeptUp:
             # A match that gives up waiting does not end what others wait for.
             await asyncio.shield(self._coming)
         return f"{self._server.address}/v1"
+
+    async def hung(self, address: str) -> bool:
+        """Return whether the server that was reached there is gone, or runs but answers no more; it is
+        ended then, as if it had ended by itself."""
+        server = self._server
+        if server is None or f"{server.address}/v1" != address:
+            return True
+        if await asyncio.to_thread(server.answers, HEALTH_S):
+            return False
+        self._hung = server
+        await asyncio.to_thread(server.kill)
+        return True
 
     async def stop(self) -> None:
         """Stop it. It is started again when its address is asked for, as if it were new."""
@@ -99,7 +116,8 @@ class KeptUp:
         if self._server is not None and self._up_since is not None:
             if time.monotonic() - self._up_since > STEADY_S:
                 self._starts_left = STARTS
-            self._ended(f"{self._called} ended: {self._server.last_words()}")
+            said = "it answered no more" if self._hung is self._server else self._server.last_words()
+            self._ended(f"{self._called} ended: {said}")
         while self._starts_left:
             self._starts_left -= 1
             try:
@@ -107,7 +125,7 @@ class KeptUp:
                 return
             except ValueError as error:
                 self._starts_left = 0
-                self._words = str(error)
+                self._words = clean(str(error))
                 self._news("given_up", words=self._words)
             except (RuntimeError, OSError) as error:
                 if self._server is not None and self._server.runs:
@@ -117,10 +135,10 @@ class KeptUp:
 
     def _ended(self, words: str) -> None:
         """Take note of a server that ended by itself, or is to end, and what it said."""
-        self._words = words
+        self._words = clean(words)
         self._news("ended" if self._starts_left else "given_up", words=words)
         if not self._starts_left and self._server is not None:
-            self._words = f"{words} (all it said: {self._server.kept_log()})"
+            self._words = f"{self._words} (all it said: {self._server.kept_log()})"
         self._drop()
 
     async def _start(self) -> None:

@@ -6,6 +6,7 @@ match holds, the least recently used one is stopped where another needs its plac
 
 import asyncio
 import os
+import re
 import shlex
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Callable, Collection
@@ -45,6 +46,14 @@ class Serving(NamedTuple):
     def words(self) -> str:
         """What messages call it."""
         return f"the {self.server} server of {self.name}"
+
+    @property
+    def at_once(self) -> int | None:
+        """Requests that it answers at the same time; more would wait inside it. None: vLLM, which batches
+        hundreds, was not told how many."""
+        option, unless = ("--max-num-seqs", None) if self.server == "vllm" else ("--slots", SLOTS)
+        told = re.findall(rf"{option}[ =](\d+)", " ".join(self.arguments).replace("_", "-"))
+        return int(told[-1]) if told else unless
 
 
 def serving_of(spec: AgentSpec, connection: Connection) -> Serving | None:
@@ -107,8 +116,6 @@ class Servers:
     ) -> None:
         """Run at most `most` at once; `tell` is given what becomes of each."""
         self.most = most
-        self.starts: Counter[Serving] = Counter()
-        """How often each took a place of another, or a free one."""
         self._tell = tell
         self._known: dict[Serving, KeptUp] = {}
         self._placed: OrderedDict[Serving, None] = OrderedDict()
@@ -145,6 +152,11 @@ class Servers:
             self._known[serving] = KeptUp(serving.words, lambda: self._command(serving), tell)
         return await self._known[serving].address()
 
+    async def hung(self, serving: Serving, address: str) -> bool:
+        """Return whether a server that was silent at this address is gone, or runs but hangs; it is
+        ended then, and started again when its address is asked for."""
+        return await self._known[serving].hung(address)
+
     def close(self) -> None:
         """Stop all of them."""
         for kept in self._known.values():
@@ -161,7 +173,6 @@ class Servers:
             self._freed.clear()
             await self._freed.wait()
         for serving in needed:
-            self.starts[serving] += serving not in self._placed
             self._placed[serving] = None
             self._placed.move_to_end(serving)
 

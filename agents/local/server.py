@@ -15,13 +15,14 @@ import time
 import urllib.request
 from collections.abc import Sequence
 from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 
 READY_S = 1800.0
 """How long a server may take to come up: large weights are read from a disk, and graphs are captured."""
 SHARE = 0.9
 """Of the GPU's memory, for all servers together."""
-LAST_WORDS = 400
+LAST_WORDS = 300
 """Characters of what a server said last that messages repeat."""
 LONGEST_LOG = 2**20
 """Bytes, its last ones, of a log that is kept."""
@@ -76,12 +77,24 @@ class Server:
         while time.monotonic() < until:
             if not self.runs:
                 raise RuntimeError(f"{self._called} ended: {self.last_words()}")
-            try:
-                with urllib.request.urlopen(f"{self.address}/health", timeout=5):
-                    return
-            except OSError:
-                time.sleep(0.1)
+            if self.answers(5):
+                return
+            time.sleep(0.1)
         raise RuntimeError(f"{self._called} was not ready after {limit_s:g} s: {self.last_words()}")
+
+    def answers(self, limit_s: float) -> bool:
+        """Return whether it says within `limit_s` seconds that it is well."""
+        try:
+            with urllib.request.urlopen(f"{self.address}/health", timeout=limit_s):
+                return True
+        except (OSError, HTTPException):
+            return False
+
+    def kill(self) -> None:
+        """End it at once, with its children, although it hangs. What it said can still be read."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
     def close(self) -> None:
         """Stop the server, and wait until it has ended with all its children."""

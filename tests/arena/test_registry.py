@@ -286,7 +286,7 @@ def test_a_plug_ins_secret_is_refused(registry: Registry) -> None:
 def test_a_servers_secret_is_refused_and_not_repeated(
     registry: Registry, tmp_path: Path, given: list[str]
 ) -> None:
-    with pytest.raises(UserError, match="never stored: .* variable") as caught:
+    with pytest.raises(UserError, match=r"never stored: .* variable") as caught:
         register(registry, "s", weights="Qwen/Qwen3-8B", server="vllm", server_args=given)
     assert "hunter2" not in str(caught.value)
     assert registry.known() == []

@@ -5,6 +5,7 @@ import hashlib
 import os
 import signal
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Awaitable, Callable
@@ -13,16 +14,16 @@ from random import Random
 from typing import TypeVar
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from agents.agent import ProviderError, Trouble
 from agents.build import UnplayableError, build
-from agents.language_model import kept_up, llama_cpp, serving
+from agents.language_model import gateway, kept_up, llama_cpp, serving
 from agents.language_model.agent import model_spec
+from agents.language_model.gateway import Gateway
 from agents.language_model.serving import Servers, Serving, identity, serving_of
 from agents.local.weights import file_hash
 from agents.spec import Connection
+from tests.agents.language_model.test_gateway import MESSAGES
 from tests.agents.local.processes import gone
 from tests.gguf_files import gguf
 
@@ -33,6 +34,7 @@ Result = TypeVar("Result")
 @pytest.fixture
 def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A GGUF file, which a stand-in serves."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # of logs that are kept
     monkeypatch.setattr(llama_cpp, "command", lambda model: [sys.executable, STAND_IN, str(model)])
     file = tmp_path / "model.gguf"
     file.write_bytes(gguf(b"abc"))
@@ -194,8 +196,82 @@ def test_one_that_does_not_come_up_says_its_last_words_and_keeps_its_log(weights
     words, _ = with_servers(work)
     log = Path(words.rpartition("all it said: ")[2].rstrip(")"))
     assert log.read_text().split("\n") == [f"reading {weights}", "these weights are no weights"]
-    log.unlink()
     assert len(lives(weights)) == kept_up.STARTS
+
+
+def test_what_a_server_says_last_holds_no_secret(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", weights.parent.name)  # it says where it reads its weights
+
+    async def work(servers: Servers) -> str:
+        with pytest.raises(ProviderError, match="these weights are no weights") as raised:
+            await servers.address(wanted(weights, "--refuses"))
+        return str(raised.value).partition("(all it said")[0]
+
+    words, told = with_servers(work)
+    assert "reading" in words
+    assert weights.parent.name not in words + "".join(told)
+
+
+@pytest.mark.parametrize(
+    ("server", "arguments", "at_once"),
+    [
+        ("llama.cpp", "", serving.SLOTS),
+        ("llama.cpp", "--threads 2 --slots 8", 8),
+        ("llama.cpp", "--slots=2 --slots=1", 1),
+        ("vllm", "--max-model-len 16384", None),
+        ("vllm", "--max_num_seqs=16", 16),
+    ],
+)
+def test_no_call_waits_inside_a_server_of_ours(server: str, arguments: str, at_once: int | None) -> None:
+    to = Connection.model_validate({"weights": "x", "server": server, "server_args": [arguments]})
+    found = serving_of(model_spec("hosted_vllm/x"), to)
+    assert found is not None
+    assert found.at_once == at_once
+    asks = Gateway(servers=Servers())
+
+    async def most(busy: int) -> int:
+        endpoint = asks._endpoint(model_spec("hosted_vllm/x"), to, "http://127.0.0.1:9/v1")
+        entered = 0
+
+        async def call() -> None:
+            nonlocal entered
+            async with endpoint.slot(1):
+                entered += 1
+                await asyncio.Event().wait()
+
+        calls = [asyncio.create_task(call()) for _ in range(busy)]
+        for _ in range(20):
+            await asyncio.sleep(0)
+        for task in calls:
+            task.cancel()
+        return entered
+
+    assert asyncio.run(most(40)) == (at_once or 40)
+
+
+def test_one_that_hangs_is_ended_and_started_again(
+    weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call that shows it is tried again; a server that is only slow is left alone."""
+    monkeypatch.setattr(kept_up, "HEALTH_S", 0.5)
+    monkeypatch.setattr(gateway, "_backoff", lambda state: 0.01)
+    spec = model_spec(f"hosted_vllm/{weights.stem}", revision=wanted(weights).revision)
+    note = f"--note {weights.with_suffix('.note')}"
+    to = Connection(weights=str(weights), server="llama.cpp", server_args=(note,), timeout_s=2.0)
+
+    async def work(servers: Servers) -> list[str]:
+        asks = Gateway(servers=servers)
+        texts = [(await asks.complete(spec, to, MESSAGES)).completion.text]
+        assert not await servers.hung(wanted(weights), await servers.address(wanted(weights)))
+        os.kill(lives(weights)[0], signal.SIGSTOP)
+        texts.append((await asks.complete(spec, to, MESSAGES)).completion.text)
+        return texts
+
+    (before, after), told = with_servers(work)
+    assert before == after
+    assert len(lives(weights)) == 2
+    assert all(gone(pid) for pid in lives(weights))
+    assert any("ended (it answered no more); starting it again" in line for line in told)
 
 
 def test_weights_that_are_overwritten_later_are_not_served(weights: Path) -> None:
@@ -234,79 +310,3 @@ def test_a_run_that_ends_while_a_server_starts_leaves_none(weights: Path) -> Non
     with_servers(work)
     assert time.monotonic() - begun < 30
     assert all(gone(pid) for pid in lives(weights))
-
-
-class NoProcess:
-    """Stands in for a server that is kept up: it only counts who runs."""
-
-    running = 0
-    most = 0
-
-    def __init__(self, called: str, command: object, tell: object) -> None:
-        self.up = False
-
-    async def address(self) -> str:
-        await asyncio.sleep(0)
-        if not self.up:
-            self.up = True
-            NoProcess.running += 1
-            NoProcess.most = max(NoProcess.most, NoProcess.running)
-        return "http://127.0.0.1:1/v1"
-
-    async def stop(self) -> None:
-        await asyncio.sleep(0)
-        self.close()
-
-    def close(self) -> None:
-        NoProcess.running -= self.up
-        self.up = False
-
-
-MATCHES = st.lists(st.sets(st.integers(0, 4), max_size=2), min_size=1, max_size=40)
-
-
-@settings(deadline=None)
-@given(MATCHES, st.integers(2, 3), st.integers(1, 8), st.randoms(use_true_random=False))
-def test_matches_hold_what_they_need_and_none_waits_for_ever(
-    matches: list[set[int]], most: int, seats: int, random: Random
-) -> None:
-    """No more servers run than may, all that a match needs run meanwhile, and all are played."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(serving, "KeptUp", NoProcess)
-        NoProcess.running = NoProcess.most = 0
-        queue, played = list(matches), 0
-
-        async def seat(servers: Servers) -> None:
-            nonlocal played
-            while queue:
-                needed = {Serving("llama.cpp", "", "", str(number), ()) for number in queue.pop(0)}
-                async with servers.held(needed):
-                    for _ in range(random.randrange(4)):
-                        await asyncio.sleep(0)
-                        assert all(servers._known[one].up for one in needed)
-                    played += 1
-
-        async def work(servers: Servers) -> None:
-            async with asyncio.timeout(20):
-                await asyncio.gather(*(seat(servers) for _ in range(seats)))
-
-        with_servers(work, most)
-        assert played == len(matches)
-        assert NoProcess.most <= most
-        assert NoProcess.running == 0
-
-
-def test_the_least_recently_used_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "KeptUp", NoProcess)
-    a, b, c = (Serving("llama.cpp", "", "", name, ()) for name in "abc")
-
-    async def work(servers: Servers) -> list[set[Serving]]:
-        running = []
-        for needed in (a, b, a, c, b):
-            async with servers.held({needed}):
-                running.append({one for one, kept in servers._known.items() if kept.up})
-        assert servers.starts == {a: 1, b: 2, c: 1}
-        return running
-
-    found, _ = with_servers(work, 2)
-    assert found == [{a}, {a, b}, {a, b}, {a, c}, {b, c}]
