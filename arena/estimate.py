@@ -1,7 +1,7 @@
 """What a run will cost, said before its first call, and whether that is known at all."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from agents.language_model.prices import price_of
@@ -38,7 +38,7 @@ class Estimate:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `run-tournament --dry-run --json` prints."""
-        return self.__dict__ | {}
+        return asdict(self)
 
 
 def estimates(store: Store, lineup: Lineup, matches: Mapping[str, int]) -> list[Estimate]:

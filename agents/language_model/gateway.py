@@ -253,8 +253,8 @@ class Gateway:
         return endpoint
 
     async def _look_after(self, spec: AgentSpec, connection: Connection, address: str | None) -> None:
-        """Raise that a server of ours is gone, where it was silent because it hangs: it is started again,
-        and another try may help."""
+        """Raise that a server of ours is gone, where it was silent because it hangs. It is started
+        again, so another try may help."""
         serving = serving_of(spec, connection)
         if serving is None or self._servers is None or address is None:
             return

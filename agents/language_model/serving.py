@@ -49,8 +49,8 @@ class Serving(NamedTuple):
 
     @property
     def at_once(self) -> int | None:
-        """Requests that it answers at the same time; more would wait inside it. None: vLLM, which batches
-        hundreds, was not told how many."""
+        """Requests that it answers at the same time; more would wait inside it. None: vLLM, which
+        batches hundreds, was not told how many."""
         option, unless = ("--max-num-seqs", None) if self.server == "vllm" else ("--slots", SLOTS)
         told = re.findall(rf"{option}[ =](\d+)", " ".join(self.arguments).replace("_", "-"))
         return int(told[-1]) if told else unless
