@@ -1,5 +1,6 @@
 """A language model as an agent, reached through LiteLLM."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -12,6 +13,7 @@ from agents.language_model.gateway import Gateway
 from agents.language_model.library import api_key
 from agents.language_model.prompt import PROMPT_VERSION, Conversation, prompt_hash, templates, versions
 from agents.language_model.request import Request
+from agents.language_model.route import redirected
 from agents.language_model.schema import response_format
 from agents.language_model.serving import check, serving_of
 from agents.spec import AgentSpec, Connection
@@ -28,6 +30,8 @@ SAMPLING = frozenset(
     }
 )
 """What may be set about sampling; each is passed on under its own name, and only when set."""
+_PATH = re.compile(r"^([/~.\\]|[A-Za-z]:[/\\])|[/\\].*\.gguf$", re.IGNORECASE)
+"""How a path begins, or ends; ``org/model`` is a name."""
 
 
 def model_spec(
@@ -147,7 +151,7 @@ class ModelNegotiator:
             receipt={
                 **self._receipt,
                 **self._format(request),
-                "served_model": answer.model,
+                "served_model": file_name(answer.model),
                 **({"cached": self._cached} if self._cached else {}),
             },
         )
@@ -166,7 +170,17 @@ class ModelNegotiator:
             "prompt": f"{prompt}-{prompt_hash(prompt)}",
             "litellm": _release(),
             **({} if serving is None else {"server": serving.server, "arguments": serving.arguments}),
+            **self._route,
         }
+
+    @property
+    def _route(self) -> dict[str, Any]:
+        """Return who was asked where variables of the environment say that, or through whom."""
+        found = redirected(self._spec, self._connection)
+        if found is None:
+            return {}
+        said = {"asked_at": found.host if found.by else None, "proxy": found.proxy}
+        return {name: host for name, host in said.items() if host is not None}
 
     @cached_property
     def _schema_hash(self) -> str:
@@ -180,6 +194,14 @@ class ModelNegotiator:
             return {"schema": self._schema_hash}
         kind = (request.format or {}).get("type", "text")
         return {"schema": None, "schema_refused": True, "format": kind}
+
+
+def file_name(model: str | None) -> str | None:
+    """Return a model's name as it is told; of a path on somebody's disk, as llama.cpp and vLLM call what
+    they serve, only the last part: receipts go into records that are shared."""
+    if model is None or not _PATH.search(model):
+        return model
+    return re.split(r"[/\\]", model.rstrip("/\\"))[-1]
 
 
 @cache

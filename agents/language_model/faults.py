@@ -210,8 +210,8 @@ def _nobody_there(error: Exception, where: str) -> str:
     whom = where if host in where else f"{where} ({host}:{port} was asked)"
     if any(isinstance(cause, socket.gaierror) for cause in _chain(error)):
         return (
-            f"cannot reach {whom}, whose name leads nowhere; check its spelling, and the network and the "
-            "name server on this side"
+            f"cannot reach {whom}, whose name leads nowhere; check its spelling, and the network and "
+            "the name server on this side"
         )
     return f"cannot reach {whom}; check that it is up"
 

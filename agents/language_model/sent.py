@@ -59,16 +59,18 @@ class Reader:
         hidden = CONVERSATION | {"model", "extra_body"}
         return {name: value for name, value in flat.items() if name not in hidden}
 
+    def address(self) -> str | None:
+        """Return where LiteLLM sends requests for which no address is given; None where it does not show
+        that, or cannot show a request without asking somebody first."""
+        if self.blind is not None:
+            return None
+        return _told(self._arguments({"max_tokens": 64}, None)).get("raw_request_api_base") or None
+
     def _raw(
         self, sampling: Mapping[str, Any], format: Mapping[str, Any] | None
     ) -> tuple[dict[str, Any], str | None]:
         """Return the body, or what went wrong in LiteLLM's words."""
-        library()  # before its parts: it is to be imported with our settings
-        import litellm.types.utils
-        import litellm.utils
-
-        arguments = self._arguments(sampling, format) | {"api_base": NOWHERE, "timeout": 1.0}
-        told = litellm.utils.return_raw_request(litellm.types.utils.CallTypes.completion, arguments)
+        told = _told(self._arguments(sampling, format) | {"api_base": NOWHERE})
         body = told.get("raw_request_body")
         if told.get("error") or not isinstance(body, dict):
             return {}, str(told.get("error") or "LiteLLM does not show its request")
@@ -88,6 +90,16 @@ class Reader:
     ) -> dict[str, Any]:
         spec = self._spec.model_copy(update={"sampling": dict(sampling)})
         return Request(spec, _MESSAGES, format).arguments
+
+
+def _told(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what LiteLLM tells of the request that it would send, with a key that is none."""
+    library()  # before its parts: it is to be imported with our settings
+    import litellm.types.utils
+    import litellm.utils
+
+    arguments = {**arguments, "timeout": 1.0}
+    return dict(litellm.utils.return_raw_request(litellm.types.utils.CallTypes.completion, arguments))
 
 
 def _words(problem: str) -> str:

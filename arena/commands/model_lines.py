@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 from arena.printable import plain
 
 if TYPE_CHECKING:
+    from agents.language_model.route import Route
     from agents.spec import Connection
+    from arena.lineup import Lineup
     from arena.store import Registration
 
 TOKENS = 1000
@@ -18,6 +20,7 @@ def asked_of(agent: "Registration") -> dict[str, Any]:
     conversation (`sent`; None where there would be none), whether a schema goes with it, its price, and
     what is wrong or worth knowing."""
     from agents.language_model.admission import admit, takes_schema
+    from agents.language_model.route import route
     from agents.language_model.sent import NotTakenError, Reader
 
     spec = agent.spec
@@ -35,6 +38,7 @@ def asked_of(agent: "Registration") -> dict[str, Any]:
         "sent": sent,
         "schema": schema,
         "prompt": spec.prompt_version,
+        "route": route(spec, agent.connection)._asdict(),
         "price": _price(agent),
         "notes": notes,
         "problem": problem,
@@ -55,6 +59,7 @@ def _price(agent: "Registration") -> dict[str, float] | None:
 
 def asked_lines(asked: dict[str, Any], connection: "Connection") -> Iterator[str]:
     """Yield :func:`asked_of` and how the model is reached, in words."""
+    from agents.language_model.route import Route
     from arena.money import dollars
     from leaderboard.receipt_words import settings_words
 
@@ -66,13 +71,13 @@ def asked_lines(asked: dict[str, Any], connection: "Connection") -> Iterator[str
     else:
         taken, given = price["input_usd_per_million"], price["output_usd_per_million"]
         yield f"price: {dollars(taken)} a million tokens in, {dollars(given)} out"
-    yield from reached_lines(connection)
+    yield from reached_lines(connection, Route(**asked["route"]))
     for note in asked["notes"]:
         yield f"note: {plain(note)}"
 
 
-def reached_lines(connection: "Connection") -> Iterator[str]:
-    """Yield where a model is reached, and with which limits."""
+def reached_lines(connection: "Connection", found: "Route | None" = None) -> Iterator[str]:
+    """Yield where a model is reached, as far as it was `found`, and with which limits."""
     from agents.language_model.gateway import TIMEOUT_S
     from leaderboard.wording import counted
 
@@ -80,8 +85,12 @@ def reached_lines(connection: "Connection") -> Iterator[str]:
         yield f"reached at {plain(', '.join((connection.api_base, *connection.api_bases)))}"
     elif connection.server is not None:
         yield f"served here by {connection.server} ({plain(connection.weights or '')})"
-    else:
-        yield "reached at its provider"
+    elif found is None:
+        yield "reached at its provider (arena check says where)"
+    elif found.by is None:
+        yield f"reached at its provider{plain(f' ({found.host})' if found.host else '')}"
+    if found is not None and found.words is not None:
+        yield f"reached {plain(found.words)}"
     limits = [f"{connection.timeout_s or TIMEOUT_S:g} s a call"]
     if connection.max_concurrent is not None:
         limits.append(f"{counted(connection.max_concurrent, 'request')} at once")
@@ -91,3 +100,19 @@ def reached_lines(connection: "Connection") -> Iterator[str]:
         limits.append(f"{connection.tokens_per_minute:,.0f} tokens a minute")
     streamed = "; its answers are streamed" if connection.stream else ""
     yield f"limits: {', '.join(limits)}{streamed}"
+
+
+def rerouted(lineup: "Lineup") -> dict[str, "Route"]:
+    """Return which served models variables of the environment send elsewhere, or through a proxy, by
+    name."""
+    from agents.language_model.route import redirected
+
+    models = [agent for agent in lineup.agents.values() if agent.spec.kind == "model"]
+    found = {agent.name: redirected(agent.spec, agent.connection) for agent in models}
+    return {name: way for name, way in found.items() if way is not None}
+
+
+def rerouted_lines(lineup: "Lineup") -> Iterator[str]:
+    """Yield the same for a plan."""
+    for name, way in rerouted(lineup).items():
+        yield f"  note: {plain(name)} is reached {plain(way.words or '')}"

@@ -106,6 +106,7 @@ def run_tournament(
 def _plan(store: "Store", lineup: "Lineup", settings: "Settings", as_json: bool) -> None:
     """Say what would be played, and what would be logged."""
     from arena.commands.closing_lines import summary_json
+    from arena.commands.model_lines import rerouted
     from arena.commands.plan_lines import departure_lines
     from arena.commands.printing import print_json
     from arena.commands.serving_lines import serving_json
@@ -122,15 +123,17 @@ def _plan(store: "Store", lineup: "Lineup", settings: "Settings", as_json: bool)
         content = summary_json(tournament.summary, lineup, to_name(store.address))
         estimated = {"cost_usd": total(found), "agents": [one.to_json() for one in found]}
         content |= {"estimate": estimated, "serving": serving_json(tournament, lineup)}
+        content["rerouted"] = {name: way._asdict() for name, way in rerouted(lineup).items()}
         print_json(content, indent=None)
 
 
 def _say_plan(store: "Store", tournament: "Tournament", lineup: "Lineup") -> None:
     from arena.commands.cost_lines import cost_lines
+    from arena.commands.model_lines import rerouted_lines
     from arena.commands.plan_lines import plan_lines
     from arena.commands.serving_lines import serving_lines
 
-    lines = *plan_lines(tournament, lineup), *serving_lines(tournament, lineup)
+    lines = *plan_lines(tournament, lineup), *serving_lines(tournament, lineup), *rerouted_lines(lineup)
     for line in (*lines, *cost_lines(store, tournament, lineup)):
         typer.echo(line, err=True)
 

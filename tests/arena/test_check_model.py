@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import Result
@@ -63,12 +64,29 @@ def test_json_has_the_same(api: Api) -> None:
         "sent": {"max_tokens": 4096},
         "schema": False,
         "prompt": "v1",
+        "route": {"host": urlsplit(api.address).netloc, "by": None, "proxy": None},
         "price": None,
         "notes": [],
         "problem": None,
     }
     assert report["live_turn"]["receipt"]["served_model"] == "served-model"
     assert report["live_turn"]["trouble"] is None
+
+
+def test_a_variable_that_sends_it_elsewhere_is_told(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", api.address)
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-a-test")
+    assert arena("register", "m", "--model", "openai/gpt-4o").exit_code == 0
+    api.answers = [chat(ANSWER)]
+    done = arena("check", "m")
+    assert done.exit_code == 0, done.output
+    said = f"reached at {urlsplit(api.address).netloc}, as OPENAI_BASE_URL says"
+    assert said in done.stdout
+    assert "its provider" not in done.stdout
+    plan = ("run-tournament", "--sellers", "m", "--buyers", "linear", "--domains", "bread")
+    done = arena(*plan, "--scenarios", "2", "--dry-run", "--json")
+    assert f"note: m is {said}" in done.stderr
+    assert json.loads(done.stdout)["rerouted"]["m"]["by"] == "OPENAI_BASE_URL"
 
 
 def test_a_schema_that_the_server_refuses_is_told(api: Api) -> None:

@@ -210,6 +210,28 @@ def test_nobody_listening(api: Api) -> None:
     assert not raised.value.trouble.permanent
 
 
+def test_who_was_asked_is_named_where_a_variable_chose_it(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{free.getsockname()[1]}"
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://{host}/v1")
+    words = rf"cannot reach the provider \({host} was asked\); check that it is up: "
+    with pytest.raises(ProviderError, match=words):
+        ask(api, model="openai/gpt-4o", api_base=None)
+
+
+def test_a_name_that_leads_nowhere_may_be_this_sides_network(api: Api) -> None:
+    words = (
+        "cannot reach http://no-host.invalid:8/v1, whose name leads nowhere; .*name server on this side"
+    )
+    with pytest.raises(ProviderError, match=words) as raised:
+        ask(api, api_base="http://no-host.invalid:8/v1")
+    assert raised.value.trouble is Trouble.CONNECTION
+
+
 def test_an_unknown_provider_prefix_is_a_permanent_error() -> None:
     spec = model_spec("nosuchprovider/model")
     with pytest.raises(ProviderError, match="no provider by this name; check --model") as raised:
