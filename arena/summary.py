@@ -95,7 +95,7 @@ class Summary:
         }
 
     @property
-    def paused(self) -> dict[str, Aside]:
+    def set_aside(self) -> dict[str, Aside]:
         """Return why agents play no more in this run, by version."""
         return {v: tally.set_aside for v, tally in self.tallies.items() if tally.set_aside}
 

@@ -31,7 +31,7 @@ class Aside(NamedTuple):
     """Whether too little is left of a budget for its next call."""
 
     @property
-    def stopped(self) -> bool:
+    def at_once(self) -> bool:
         """Whether it was set aside at once, because trying again is useless until someone mends it."""
         return self.trouble is not None and self.trouble.permanent
 

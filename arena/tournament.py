@@ -41,7 +41,7 @@ from arena.workers import Setup, Share, Stop, Table, WorkerDied
 from scenarios.draw import DrawError
 from scenarios.scenario import Role
 
-PAUSE_AFTER = 5
+ASIDE_AFTER = 5
 """An agent whose provider failed so many matches in a row plays no more in this run."""
 ASKED_AT_ONCE = 16
 """Matches under way at once where a provider answers: more would run into its limits of rate."""
@@ -288,7 +288,7 @@ class Tournament:
         after too many failures in a row."""
         self._failures[version] += 1
         trouble = None if row.trouble is None else Trouble(row.trouble)
-        if (trouble and trouble.permanent) or self._failures[version] >= PAUSE_AFTER:
+        if (trouble and trouble.permanent) or self._failures[version] >= ASIDE_AFTER:
             self._set_aside(version, Aside(row.detail, trouble))
 
     def _set_aside(self, version: str, why: Aside) -> None:

@@ -12,9 +12,9 @@ from arena.schedule import Place, plan
 from scenarios.draw import draw
 from scenarios.scenario import Role, Split
 
-TRIES = 4
+MOST_ATTEMPTS = 4
 """A match is tried at most this often: once, and three times more after a void."""
-MORE_TRIES = 3
+MORE_ATTEMPTS = 3
 """What --retry-voids grants beyond the attempts made so far."""
 
 
@@ -22,7 +22,7 @@ class Attempts:
     """How often matches were tried and were void, and which may be tried again."""
 
     def __init__(self, retry: bool) -> None:
-        """With `retry`, what was void before is granted MORE_TRIES."""
+        """With `retry`, what was void before is granted MORE_ATTEMPTS."""
         self._retry = retry
         self._tried: Counter[Place] = Counter()
         self._granted: dict[Place, int] = {}
@@ -31,7 +31,7 @@ class Attempts:
         """Take void attempts of earlier runs."""
         self._tried.update(voids)
         if self._retry:
-            self._granted |= {place: tried + MORE_TRIES for place, tried in voids.items()}
+            self._granted |= {place: tried + MORE_ATTEMPTS for place, tried in voids.items()}
 
     def failed(self, place: Place) -> None:
         """Take one void attempt of this run."""
@@ -39,7 +39,7 @@ class Attempts:
 
     def left(self, place: Place) -> bool:
         """Return whether a match may be tried, or tried again."""
-        return self._tried[place] < max(TRIES, self._granted.get(place, 0))
+        return self._tried[place] < max(MOST_ATTEMPTS, self._granted.get(place, 0))
 
 
 def awaited(lineup: Lineup, limit: float) -> set[str]:

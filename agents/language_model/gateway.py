@@ -38,7 +38,7 @@ from agents.spec import AgentSpec, Connection
 
 TIMEOUT_S = 300.0
 """How long one call may take, where the connection does not say."""
-TRIES = 6
+MOST_TRIES = 6
 """A request is sent at most this often."""
 PATIENCE_S = 180.0
 """No further try is lined up later than this after the first was sent, nor is a longer Retry-After
@@ -170,7 +170,7 @@ class Gateway:
         """Return the model's answer of the first try that brings one."""
         async for attempt in AsyncRetrying(
             retry=retry_if_exception(lambda error: self._passes(error, tries.connection)),
-            stop=stop_any(stop_after_attempt(TRIES), tries),
+            stop=stop_any(stop_after_attempt(MOST_TRIES), tries),
             wait=_pause,
             reraise=True,
         ):

@@ -80,7 +80,7 @@ def _early(summary: Summary, cause: Cause) -> Iterator[Notice]:
 
 def _aside(tally: Tally) -> Iterator[Notice]:
     if tally.set_aside is not None and not tally.set_aside.spent:
-        kind = "stopped" if tally.set_aside.stopped else "set_aside"
+        kind = "stopped" if tally.set_aside.at_once else "set_aside"
         yield Notice(kind, tally.name, set_aside(tally))
 
 
@@ -98,7 +98,7 @@ def set_aside(tally: Tally) -> str:
     name, words = plain(tally.name), plain(tally.set_aside.detail)
     if tally.set_aside.spent:
         return f"no money is left for {name}, and whatever needs none is played on: {words}"
-    if tally.set_aside.stopped:
+    if tally.set_aside.at_once:
         return f"{name} was stopped ({in_words(tally.set_aside.trouble)}): {words}"
     return f"{name} was set aside, because its provider kept failing ({words})"
 
@@ -147,9 +147,9 @@ def _cost(summary: Summary) -> str:
 def _next(summary: Summary, at: str) -> str:
     if summary.waiting:
         again = "run the same command again: it goes on where it stopped"
-        if any(aside.stopped for aside in summary.paused.values()):
+        if any(aside.at_once for aside in summary.set_aside.values()):
             return f"mend what stopped an agent, then {again}"
-        if any(aside.spent for aside in summary.paused.values()):
+        if any(aside.spent for aside in summary.set_aside.values()):
             return f"raise --budget, then {again}"
         return again
     if summary.void:

@@ -166,7 +166,7 @@ def test_what_a_plug_in_does_is_its_own_forfeit_against_a_model(store: Store, ap
     played = lineup(store, ["m", *does], ["m"], 1)
     summary = Tournament(store, played, Settings(concurrency=2, turn_timeout=1.0)).run()
     assert summary.complete
-    assert (summary.played, summary.void, summary.paused) == (6, 0, {})
+    assert (summary.played, summary.void, summary.set_aside) == (6, 0, {})
     names = {player.version: player.name for player in played.design.sellers}
     found = {names[m.seller_version]: m for m in store.matches(Filter())}
     assert found.pop("m").at_fault is None
@@ -183,7 +183,7 @@ def test_a_plug_in_that_spins_in_every_match_costs_a_model_nothing(store: Store,
     register(store, "spins", "Spin")
     played = lineup(store, ["m", "spins"], ["m"], 40)
     summary = Tournament(store, played, Settings(concurrency=16, turn_timeout=2.0)).run()
-    assert (summary.played, summary.void, summary.paused) == (80, 0, {})
+    assert (summary.played, summary.void, summary.set_aside) == (80, 0, {})
     assert sum(summary.void_attempts.values()) == 0
     assert children() == []
 

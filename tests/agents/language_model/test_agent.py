@@ -10,7 +10,7 @@ import pytest
 from agents.agent import Agent, Brief, Negotiator, Reply, View, accept
 from agents.build import UnplayableError, build
 from agents.language_model import PROMPT_VERSION, LanguageModelAgent, model_spec
-from agents.language_model.gateway import TRIES
+from agents.language_model.gateway import MOST_TRIES
 from agents.language_model.prompt import prompt_hash
 from agents.spec import AgentSpec, Connection
 from arena.drivers import run_async
@@ -107,7 +107,7 @@ def test_the_models_own_faults_forfeit(api: Api, given: Any, fault: Fault) -> No
 
 
 def test_the_providers_failure_is_void(api: Api) -> None:
-    outcome = match(api, *[error(500, "boom")] * TRIES)
+    outcome = match(api, *[error(500, "boom")] * MOST_TRIES)
     assert outcome.ending is Ending.PROVIDER_ERROR
     assert outcome.seller_score is None
     assert "boom" in outcome.detail

@@ -252,7 +252,7 @@ def test_pauses_grow_and_differ() -> None:
 
 
 def test_litellm_never_tries_by_itself(faulty: FaultyApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway, "TRIES", 1)
+    monkeypatch.setattr(gateway, "MOST_TRIES", 1)
     for model in ("hosted_vllm/m", "openai/m"):
         for fault in ("error_500", "error_503", "rate_limit", "reset_before_headers", "rejected_422"):
             faulty.requests.clear()

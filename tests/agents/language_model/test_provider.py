@@ -12,7 +12,7 @@ import pytest
 from agents.agent import ProviderError, Trouble
 from agents.language_model import gateway, model_spec
 from agents.language_model.faults import _words
-from agents.language_model.gateway import TRIES, Gateway
+from agents.language_model.gateway import MOST_TRIES, Gateway
 from agents.language_model.library import library
 from agents.language_model.request import Completion
 from agents.spec import Connection
@@ -82,26 +82,26 @@ def test_a_providers_reasoning_stays_private(api: Api) -> None:
 @pytest.mark.parametrize(
     ("answer", "tries", "permanent", "says"),
     [
-        (error(500, "boom"), TRIES, False, "failed (500)"),
-        (error(503, "overloaded"), TRIES, False, "overloaded"),
-        (error(429, "slow down"), TRIES, False, "limiting the rate"),
-        (error(408, "too slow"), TRIES, False, "did not answer"),
+        (error(500, "boom"), MOST_TRIES, False, "failed (500)"),
+        (error(503, "overloaded"), MOST_TRIES, False, "overloaded"),
+        (error(429, "slow down"), MOST_TRIES, False, "limiting the rate"),
+        (error(408, "too slow"), MOST_TRIES, False, "did not answer"),
         (error(401, "bad key"), 1, True, "--api-key-env"),
         (error(403, "not for you"), 1, True, "--api-key-env"),
         (error(404, "no such model"), 1, True, "check its name"),
         (error(402, "pay first"), 1, True, "no money left"),
         (error(400, "unknown field"), 1, False, "rejected the request"),
         (error(413, "too large"), 1, False, "rejected the request"),
-        (Answer(body=b"<html>gateway</html>"), TRIES, False, "sent no completion"),
-        (Answer(body={}), TRIES, False, "sent no completion"),
-        (Answer(body={"choices": []}), TRIES, False, "sent no completion"),
-        (Answer(body=[1]), TRIES, False, "sent no completion"),
+        (Answer(body=b"<html>gateway</html>"), MOST_TRIES, False, "sent no completion"),
+        (Answer(body={}), MOST_TRIES, False, "sent no completion"),
+        (Answer(body={"choices": []}), MOST_TRIES, False, "sent no completion"),
+        (Answer(body=[1]), MOST_TRIES, False, "sent no completion"),
     ],
 )
 def test_what_the_provider_did_is_not_scored(
     api: Api, answer: Answer, tries: int, permanent: bool, says: str
 ) -> None:
-    api.answers = [answer] * TRIES
+    api.answers = [answer] * MOST_TRIES
     with pytest.raises(ProviderError, match=r"^hosted_vllm/some-model: ") as raised:
         ask(api)
     assert says in str(raised.value)
@@ -150,7 +150,7 @@ def test_others_wait_no_longer_than_a_minute_and_not_for_what_nobody_waits_for(
     api: Api, monkeypatch: pytest.MonkeyPatch, asked: str | None, quiet_s: float
 ) -> None:
     quiet = []
-    monkeypatch.setattr(gateway, "TRIES", 1)
+    monkeypatch.setattr(gateway, "MOST_TRIES", 1)
     monkeypatch.setattr(gateway.Endpoint, "refused", lambda self, seconds: quiet.append(seconds))
     api.answers = [error(429, "wait", **({} if asked is None else {"Retry_After": asked}))]
     with pytest.raises(ProviderError):
@@ -172,7 +172,7 @@ def test_others_wait_no_longer_than_a_minute_and_not_for_what_nobody_waits_for(
 def test_a_class_is_named_once_before_the_providers_own_words(
     api: Api, model: str, status: int, says: str
 ) -> None:
-    api.answers = [error(status, "MyError: boom" if status == 401 else "boom")] * TRIES
+    api.answers = [error(status, "MyError: boom" if status == 401 else "boom")] * MOST_TRIES
     with pytest.raises(ProviderError) as raised:
         ask(api, model=model)
     assert says in str(raised.value)
@@ -299,7 +299,7 @@ def test_no_key_in_errors(
     api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int
 ) -> None:
     monkeypatch.setenv("MY_PROVIDER", KEY)
-    api.answers = [error(status, f"Bearer {KEY} in key={KEY} is wrong")] * TRIES
+    api.answers = [error(status, f"Bearer {KEY} in key={KEY} is wrong")] * MOST_TRIES
     with caplog.at_level(logging.DEBUG), pytest.raises(ProviderError) as raised:
         ask(api, api_key_env="MY_PROVIDER")
     assert KEY not in str(raised.value)
@@ -309,7 +309,7 @@ def test_no_key_in_errors(
 
 
 def test_litellm_is_quiet(api: Api, capfd: pytest.CaptureFixture[str]) -> None:
-    api.answers = [error(500, "boom")] * TRIES + [chat()]
+    api.answers = [error(500, "boom")] * MOST_TRIES + [chat()]
     with pytest.raises(ProviderError):
         ask(api)
     ask(api)

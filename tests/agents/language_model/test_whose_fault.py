@@ -13,7 +13,7 @@ from agents.agent import Agent, ProviderError, Trouble
 from agents.build import build
 from agents.language_model import model_spec
 from agents.language_model import prompt as prompts
-from agents.language_model.gateway import TRIES
+from agents.language_model.gateway import MOST_TRIES
 from agents.spec import AgentSpec, Connection
 from arena.drivers import run_async
 from arena.play import Outcome, briefs, play
@@ -91,17 +91,19 @@ CASES: dict[str, list[Case]] = {
     ],
     "forfeit_timeout": [Case(always("stream_without_end"), Ending.FORFEIT_TIMEOUT, 1, (True,))],
     "connection": [
-        void("reset_before_headers", TRIES),
-        void("reset_in_body", TRIES),
-        void("stream_breaks", TRIES, (True,)),
+        void("reset_before_headers", MOST_TRIES),
+        void("reset_in_body", MOST_TRIES),
+        void("stream_breaks", MOST_TRIES, (True,)),
     ],
-    "server": [void(f"error_{status}", TRIES) for status in ("500", "502", "503", "504", "529", "408")],
-    "rate_limit": [void("rate_limit", TRIES), void("long_retry_after", 1)],
+    "server": [
+        void(f"error_{status}", MOST_TRIES) for status in ("500", "502", "503", "504", "529", "408")
+    ],
+    "rate_limit": [void("rate_limit", MOST_TRIES), void("long_retry_after", 1)],
     "malformed": [
-        *(void(f, TRIES) for f in ("truncated_json", "malformed_json", "text_body", "html_body")),
-        *(void(f, TRIES) for f in ("empty_body", "no_choices", "empty_choices", "other_json")),
-        *(void(f, TRIES) for f in ("null_choices", "number_content", "list_content")),
-        *(void(f, TRIES, (True,)) for f in ("stream_ends_early", "stream_fails")),
+        *(void(f, MOST_TRIES) for f in ("truncated_json", "malformed_json", "text_body", "html_body")),
+        *(void(f, MOST_TRIES) for f in ("empty_body", "no_choices", "empty_choices", "other_json")),
+        *(void(f, MOST_TRIES) for f in ("null_choices", "number_content", "list_content")),
+        *(void(f, MOST_TRIES, (True,)) for f in ("stream_ends_early", "stream_fails")),
     ],
     "silence": [void("hang", 1), void("drip", 1), void("stream_stalls", 1, (True,))],
     "rejected": [
@@ -217,7 +219,7 @@ def test_what_litellm_makes_of_an_odd_answer_is_malformed(
     monkeypatch.setattr(provider, "_response", odd)
     outcome = match(faulty.address)
     assert (outcome.ending, outcome.trouble) == (Ending.PROVIDER_ERROR, "malformed")
-    assert len(faulty.requests) == TRIES
+    assert len(faulty.requests) == MOST_TRIES
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -16,7 +16,7 @@ from arena.replays import replicates
 from arena.store import Filter, Store
 from arena.summary import Summary
 from arena.tournament import Settings, Tournament
-from arena.waiting import TRIES
+from arena.waiting import MOST_ATTEMPTS
 from leaderboard.inference.drift import Drift, drift
 from tests.agents.language_model.scripted_api import Answer, chat, error, scripted_api
 from tests.arena.running import rows
@@ -181,7 +181,7 @@ def test_void_replays_harm_nothing(store: Store, api, monkeypatch: pytest.Monkey
     assert Tournament(store, lineup, Settings(concurrency=1)).run().complete
     api.answers.down = True
     settings = Settings(concurrency=1, drift=SHARE)
-    for _ in range(TRIES * 7 + 1):
+    for _ in range(MOST_ATTEMPTS * 7 + 1):
         run = Tournament(store, lineup, settings)
         if not run.replays:
             break
@@ -195,7 +195,7 @@ def test_void_replays_harm_nothing(store: Store, api, monkeypatch: pytest.Monkey
     assert store.void_counts(design) == []
     assert found(store) is None
     tried = store.replay_places(design)[1]
-    assert set(tried.values()) == {TRIES}
+    assert set(tried.values()) == {MOST_ATTEMPTS}
     api.answers.down = False
     again = Tournament(store, lineup, Settings(concurrency=1, drift=SHARE, retry_voids=True))
     assert again.replays == len(tried) > 0

@@ -23,7 +23,7 @@ from arena.registry import Registry
 from arena.store import Filter, Store
 from arena.summary import Cause, Summary
 from arena.tally import Aside, Tally
-from arena.tournament import PAUSE_AFTER, Settings, Tournament
+from arena.tournament import ASIDE_AFTER, Settings, Tournament
 from arena.transcript import decode
 from scenarios.scenario import Role
 from tests.agents.language_model.conftest import _warm, faulty
@@ -85,7 +85,7 @@ def test_an_outage_sets_its_agent_aside(faulty) -> None:
     code, kinds, told = ended()
     assert (code, kinds) == (1, ["set_aside", "void_attempts", "left"])
     assert told["void_by_reason"] == {"server": told["agents"][0]["voids"]["server"]}
-    assert told["void_by_reason"]["server"] >= PAUSE_AFTER
+    assert told["void_by_reason"]["server"] >= ASIDE_AFTER
 
 
 def test_who_is_set_aside_is_not_asked_again_for_the_other_side_s_sake(faulty, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_who_is_set_aside_is_not_asked_again_for_the_other_side_s_sake(faulty, t
             return "rejected" if before == 0 else None
 
         other.plan = late
-        summary = run.run(lambda summary: gone.set() if summary.paused else None)
+        summary = run.run(lambda summary: gone.set() if summary.set_aside else None)
     assert len(faulty.requests) == len(other.requests) == 2  # each opens two of the four
     assert summary.void_by_reason == {"authentication": 2, "rejected": 2}
     assert (summary.dropped, summary.waiting, summary.void) == (4, 4, 0)

@@ -78,7 +78,7 @@ def test_a_provider_that_is_down_voids_and_the_next_run_goes_on(store: Store, ap
     api.answers = [error(500, "out of order")] * 500
     summary = run(store, api.address, scenarios=12)
     assert (summary.played, summary.void, summary.left) == (0, 0, 12)
-    assert summary.paused
+    assert summary.set_aside
     voids = store.matches(Filter(), voids=True)
     assert {(v.ending, v.at_fault, v.seller_utility) for v in voids} == {
         ("provider_error", "seller", None)

@@ -105,7 +105,7 @@ def test_a_budget_holds_with_faults_and_resumes(
         assert sum(bill) <= sum(map(charge, calls)) == total <= budget * NANO
         assert budget * NANO - total < MOST
         assert not summary.complete
-        (aside,) = summary.paused.values()
+        (aside,) = summary.set_aside.values()
         assert aside.spent
         assert "--budget" in aside.detail
     summary = run(database, api.address, budget=1000.0)
@@ -377,7 +377,7 @@ def test_another_run_s_reservations_are_called_what_they_are(
         other.flush()
         run = Tournament(store, lineup, Settings(budget=1.0))
         assert f"{RESERVED.format('$0.75')}; likely" in " ".join(cost_lines(store, run, lineup))
-        (aside,) = run.run().paused.values()
+        (aside,) = run.run().set_aside.values()
         assert aside.spent
         assert aside.detail.startswith("nothing of the budget of $1.00 is free: $0.24 is gone, $0.75 is")
         assert "go on when that run has ended, or raise --budget" in aside.detail

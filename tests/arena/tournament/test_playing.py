@@ -178,7 +178,7 @@ def test_a_provider_that_keeps_failing_is_set_aside(store: Store) -> None:
     asked = {"sellers": ["down", "boulware"], "buyers": ["linear"], "scenarios": 16}
     summary = run(store, Settings(workers=1, concurrency=1), **asked)
     assert summary.played == 32
-    assert [aside.detail for aside in summary.paused.values()] == ["connection refused"]
+    assert [aside.detail for aside in summary.set_aside.values()] == ["connection refused"]
     assert sum(summary.void_attempts.values()) == 5
     assert (summary.void, summary.left) == (0, 32)
 
@@ -195,7 +195,7 @@ def test_a_plug_in_that_is_set_aside_is_not_tried_again(
     plug_in(store, "slow", "Slow")
     asked = {"sellers": ["boulware", "down", "slow"], "buyers": ["linear", "down"], "scenarios": 3}
     summary = run(store, **asked)
-    assert [aside.stopped for aside in summary.paused.values()] == [stopped]
+    assert [aside.at_once for aside in summary.set_aside.values()] == [stopped]
     assert voids <= sum(summary.void_attempts.values()) <= voids + 1
     assert (summary.planned, summary.played, summary.void) == (36, 12, 0)
     assert summary.left == summary.waiting == summary.put_off == 24
