@@ -1,7 +1,7 @@
 """`arena check`: whether an agent keeps to the interface, answers, and has its key."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,12 +18,25 @@ if TYPE_CHECKING:
     from arena.store import Registration
     from scenarios.domain import Term
 
+TURN_S = 60.0
+"""What a turn of a plug-in may take here, where nothing else is asked for. This project's choice."""
+SLOW = (
+    "If it is only slow, register it with a higher --timeout, or with less to read and to write: "
+    "--prompt brief1, fewer --max-tokens"
+)
+
 
 def check(
     agent: Annotated[
         str, typer.Argument(help="A registered name, a scripted strategy, or module:object.")
     ],
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that one turn may take.")] = 60.0,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            help="Seconds that one turn may take. [default: 60; of a language model as in a tournament]",
+        ),
+    ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
@@ -44,7 +57,7 @@ def check(
     raise typer.Exit(0 if report["ok"] else 1)
 
 
-def _report(name: str, registered: "Registration", timeout: float) -> dict[str, Any]:
+def _report(name: str, registered: "Registration", timeout: float | None) -> dict[str, Any]:
     asked = _asked(registered)
     key = _key(registered)
     findings, live, deterministic = [], None, False
@@ -58,7 +71,7 @@ def _report(name: str, registered: "Registration", timeout: float) -> dict[str, 
         with _gateway(registered) as gateway:
             player = _built(registered, gateway)
             deterministic = player.deterministic
-            findings += _conformance(player, timeout)
+            findings += _conformance(player, timeout or TURN_S)
             live = None if findings else _live_turn(player, registered, timeout)
     if live is not None and live["problem"] is not None:
         findings.append({"check": "live turn", "problem": live["problem"]})
@@ -138,15 +151,19 @@ def _key(registered: "Registration") -> dict[str, Any] | None:
     return {"variable": missing[0], "set": False} if missing else None
 
 
-def _live_turn(player: "Agent", registered: "Registration", timeout: float) -> dict[str, Any] | None:
+def _live_turn(
+    player: "Agent", registered: "Registration", timeout: float | None
+) -> dict[str, Any] | None:
     """Play the agent's opening turn of a drawn scenario, to a partner that then leaves."""
     import asyncio
     from random import Random
     from time import perf_counter
 
     from agents.build import build, refusal
+    from agents.occasion import OCCASION, Occasion
     from agents.scripted import spec_of
-    from arena.drivers import run_async
+    from arena.commands.printing import awaited
+    from arena.drivers import MODEL_TIMEOUT_S, run_async
     from arena.play import briefs, play
     from arena.protocol import Rules
     from scenarios.catalogue import bundled
@@ -162,7 +179,14 @@ def _live_turn(player: "Agent", registered: "Registration", timeout: float) -> d
     sides = {role: player, role.other: build(spec_of("walk_away"))}
     rngs = {side: Random(0) for side in Role}
     started = perf_counter()
-    outcome = asyncio.run(run_async(game, sides, rngs, timeout, timeout))
+    of_model = timeout or MODEL_TIMEOUT_S
+
+    async def played() -> "Outcome":
+        OCCASION.set(Occasion(match="", replicate=0, limit_s=of_model))  # of this task alone
+        return await run_async(game, sides, rngs, timeout or TURN_S, of_model)
+
+    with awaited("waiting for its answer") if player.spec.is_language_model else nullcontext():
+        outcome = asyncio.run(played())
     shown = _shown(outcome, scenario.terms)
     place = {"scenario": scenario.label, "role": role.value}
     return place | {"seconds": round(perf_counter() - started, 4)} | shown
@@ -170,7 +194,7 @@ def _live_turn(player: "Agent", registered: "Registration", timeout: float) -> d
 
 def _shown(outcome: "Outcome", terms: "tuple[Term, ...]") -> dict[str, Any]:
     """Return what the agent did on its one turn, in words."""
-    from agents.agent import UNNAMED
+    from agents.agent import UNNAMED, Trouble
 
     turn = outcome.turns[0]
     offer = {
@@ -182,6 +206,8 @@ def _shown(outcome: "Outcome", terms: "tuple[Term, ...]") -> dict[str, Any]:
     if turn.kind is None:
         kind = "" if outcome.trouble is None else f" ({outcome.trouble.value.replace('_', ' ')})"
         problem = f"{outcome.ending.value}{kind}: {outcome.detail}"
+        if outcome.trouble is Trouble.SILENCE:
+            problem += f". {SLOW}"
     return {
         "action": turn.kind.value if turn.kind is not None else None,
         "terms": offer or None,

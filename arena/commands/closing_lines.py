@@ -106,9 +106,10 @@ def set_aside(tally: Tally) -> str:
 def _voids(tally: Tally) -> Iterator[Notice]:
     if tally.voids:
         attempts = counted(tally.voids.total(), "void attempt")
-        yield Notice(
-            "void_attempts", tally.name, f"{plain(tally.name)}: {attempts} ({reasons(tally.voids)})"
-        )
+        text = f"{plain(tally.name)}: {attempts} ({reasons(tally.voids)})"
+        if tally.voids["silence"]:
+            text += "; where it is only slow, register it with a higher --timeout"
+        yield Notice("void_attempts", tally.name, text)
 
 
 def _drift(summary: Summary, at: str) -> Iterator[Notice]:

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,8 @@ PIPE_WIDTH = 160
 """A pipe has no width; a table is better wide than cut."""
 PATIENCE_S = 2.0
 """What takes longer shows how far it is."""
+TOLD_S = 30.0
+"""So often it is told that something is still awaited, where there is no terminal."""
 _NOT_ASCII = re.compile(r"[^\n\x20-\x7e]")
 LINES = 4
 """Of a stage where there is no terminal, after the one that says that it begins."""
@@ -102,6 +105,31 @@ def waiting(what: str) -> Generator[Callable[[int, int], None]]:
                 shown = done
 
         yield progress
+
+
+@contextmanager
+def awaited(what: str) -> Generator[None]:
+    """Say on stderr that `what` is awaited, and for how many seconds it has been: every second in a line
+    that goes away, or where that is no terminal, every TOLD_S in one that stays."""
+    from rich.console import Console
+
+    console, begun, over = Console(stderr=True), time.monotonic(), threading.Event()
+
+    def tell_on(tell: Callable[[str], None], every_s: float) -> None:
+        while not over.wait(every_s):
+            tell(f"{what}, {time.monotonic() - begun:.0f} s")
+
+    with ExitStack() as stack:
+        how = (lambda text: typer.echo(text, err=True)), TOLD_S
+        if console.is_terminal:
+            how = stack.enter_context(console.status(what)).update, 1.0
+        thread = threading.Thread(target=tell_on, args=how, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
 
 def new_table(*columns: str) -> "Table":

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from agents.language_model import gateway, model_spec
 from agents.spec import Connection, Profile
 from arena.cli import app
+from arena.commands import printing
 from arena.store import Registration, Store
 from tests.agents.language_model.scripted_api import Api, chat, error, scripted_api
 
@@ -87,6 +88,37 @@ def test_a_variable_that_sends_it_elsewhere_is_told(api: Api, monkeypatch: pytes
     done = arena(*plan, "--scenarios", "2", "--dry-run", "--json")
     assert f"note: m is {said}" in done.stderr
     assert json.loads(done.stdout)["rerouted"]["m"]["by"] == "OPENAI_BASE_URL"
+
+
+def test_a_slow_model_is_seen_to_be_awaited_and_silence_says_what_to_do(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(printing, "TOLD_S", 0.05)
+    register(api)
+    slow = chat(ANSWER)
+    slow.delay_s = 0.6
+    api.answers = [slow]
+    done = arena("check", "m")
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("waiting for its answer, 0 s\n") > 1
+    assert "waiting" not in done.stdout
+    register(api, "--timeout", "0.2")
+    api.answers = [slow]
+    done = arena("check", "m")
+    assert done.exit_code == 1
+    assert "did not answer in time (at most 0.2 s): nothing came. If it is only slow, " in done.stdout
+    assert "--timeout" in done.stdout
+    assert "--prompt brief1" in done.stdout
+
+
+def test_its_own_timeout_holds_for_a_model_too(api: Api) -> None:
+    register(api)
+    slow = chat(ANSWER)
+    slow.delay_s = 0.6
+    api.answers = [slow]
+    done = arena("check", "m", "--timeout", "0.2")
+    assert done.exit_code == 1
+    assert "did not answer in time (at most 0.2 s)" in done.stdout
 
 
 def test_a_schema_that_the_server_refuses_is_told(api: Api) -> None:

@@ -214,6 +214,16 @@ def test_the_most_important_comes_first() -> None:
     assert not any("\x1b" in line for line in lines)
 
 
+def test_silence_says_what_a_slow_model_needs() -> None:
+    with Store.open("sqlite://") as store:
+        lineup = resolve(request_from({"sellers": ["boulware"], "buyers": ["linear"]}), store)
+    for trouble, advised in (("silence", True), ("rate_limit", False)):
+        slow = Tally("smol", "1", free=True, planned=9, already=0)
+        slow.voids.update({trouble: 2})
+        (found,) = notices(Summary("d", 9, 9, tallies={"1": slow}), lineup, None)
+        assert ("register it with a higher --timeout" in found.text) == advised
+
+
 def test_few_answers_say_little_of_a_share_of_faults() -> None:
     with Store.open("sqlite://") as store:
         lineup = resolve(request_from({"sellers": ["boulware"], "buyers": ["linear"]}), store)
