@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -28,6 +29,7 @@ ASKED = {"buyers": ["linear"], "domains": ["lamps"], "scenarios": 6}
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setattr(llama_cpp, "command", lambda model: [sys.executable, STAND_IN, str(model)])
     monkeypatch.setattr(gateway, "_backoff", lambda state: 0.1)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # of logs that are kept
     monkeypatch.chdir(tmp_path)
     with Store.open(str(tmp_path / "arena.db")) as opened:
         yield opened
