@@ -7,6 +7,7 @@ of the plug-in's, so it is read as plain values and checked again.
 
 import asyncio
 import inspect
+import os
 import pickle
 import socket
 import struct
@@ -31,6 +32,9 @@ START_S = 600.0
 project's choice, with room for weights to be loaded."""
 MOST_BYTES = 2**24
 """A larger reply is a forfeit, rather than memory of the arena's. This project's choice."""
+NICE = 10
+"""So much lower is a child's priority, so that plug-ins that compute keep neither the arena nor a model
+on this machine from answering in time. This project's choice."""
 ENDED = Failure(Ending.FORFEIT_CODE, "the plug-in's code ended its process")
 _SIZE = struct.Struct("!I")
 _Said = TypeVar("_Said")
@@ -121,6 +125,7 @@ class Children:
 
     def __init__(self) -> None:
         self._idle: list[Apart] = []
+        self._starting = asyncio.Lock()
         self._lent = self._most = 0
 
     @asynccontextmanager
@@ -135,8 +140,9 @@ class Children:
             if child is not None:
                 self._idle.remove(child)
             else:
-                child = Apart(spec)
-                await child.start()
+                async with self._starting:  # many imports at once would keep models here from answering
+                    child = Apart(spec)
+                    await child.start()
             child.fresh()
             yield child
         finally:
@@ -155,6 +161,7 @@ class Children:
 def _serve(spec: AgentSpec, theirs: socket.socket) -> None:
     """Play `spec` in this new process, for as long as the other end of the socket asks."""
     obey_parent()
+    os.nice(NICE)
     stream = theirs.makefile("rwb")
     try:
         agent = build(spec)

@@ -39,7 +39,7 @@ class Batches:
     def play(self, workers: int) -> Iterator[list[Share]]:
         """Play them; yield what is finished, and what may be lined up again.
 
-        Plug-ins are played in worker processes, where one that hangs or crashes holds nothing up.
+        Plug-ins are always played in worker processes, where one that hangs or crashes holds nothing up.
         Raises WorkerDied where nobody can be said to have ended a worker.
         """
         if workers > 1 or self._plugins:
