@@ -1,9 +1,9 @@
 """What a design's matches came to, as columns: all that the leaderboard reads."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,23 @@ from scenarios.scenario import Role
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+
+class LastRun(NamedTuple):
+    """How a design was last asked for where money was: what a command that goes on has to say again."""
+
+    budget_usd: float | None = None
+    cache: bool = False
+    drift: float = 0.0
+
+    @property
+    def options(self) -> str:
+        """The options of `arena run-tournament` that say so, with a space before each."""
+        budget = (
+            "" if self.budget_usd is None else f" --budget {self.budget_usd:.9f}".rstrip("0").rstrip(".")
+        )
+        cache = " --cache" * self.cache
+        return budget + cache + (f" --drift {self.drift:g}" if self.drift else "")
 
 
 @dataclass(frozen=True)
@@ -60,6 +77,7 @@ class Results:
     """Planned matches on feasible scenarios: seller, buyer, domain."""
     void_S_B_D: IntArray
     """Cells on feasible scenarios that were tried and have only void attempts."""
+    last_run: LastRun = field(default_factory=LastRun)
     revision: int = 0
     """Changes with every write to the store that could change these columns."""
 
@@ -76,7 +94,7 @@ class Results:
     def where(self, kept_M: BoolArray) -> "Results":
         """Return the results of the marked matches only; what was planned stays."""
         columns: dict[str, Any] = {
-            field.name: getattr(self, field.name) for field in fields(self) if "_M" in field.name
+            one.name: getattr(self, one.name) for one in fields(self) if "_M" in one.name
         }
         for name, column in columns.items():
             rows = isinstance(column, np.ndarray)

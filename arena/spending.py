@@ -39,13 +39,21 @@ class Spending:
     """The :class:`agents.language_model.book.Book` of one run of a design."""
 
     def __init__(
-        self, store: Store, design_hash: str, budget_usd: float | None = None, cache: bool = False
+        self,
+        store: Store,
+        design_hash: str,
+        budget_usd: float | None = None,
+        cache: bool = False,
+        drift: float = 0.0,
     ) -> None:
-        """Read what the design's runs have spent so far; nothing is written yet."""
+        """Read what the design's runs have spent so far; nothing is written yet. `drift` is noted."""
         ceiling = None if budget_usd is None else nano_within(budget_usd)
         self._store, self._design = store, design_hash
         self.cache = self if cache else None
         self._bill, self._began = secrets.token_hex(6), utc_now()
+        self._how = ceiling, cache, drift
+        self._to_note = ceiling is not None
+        """Whether a budget is not on record yet, which it is to be before anything is spent of it."""
         self._elsewhere = Elsewhere()
         self.budget = Budget(ceiling, self._look)
         self.accounts: defaultdict[str, Account] = defaultdict(Account)
@@ -137,7 +145,7 @@ class Spending:
     def flush(self) -> None:
         """Write what is not written yet: at once, or soon where a budget has a transaction of its own
         under way."""
-        if not (self._settled or self._reserved or self._answers):
+        if not (self._settled or self._reserved or self._answers or self._to_note):
             return
         if self.budget.ceiling is not None and _looping():
             self._write_soon()
@@ -178,9 +186,11 @@ class Spending:
         """Return what is to be written, and take it off the lists."""
         under_way = sum(call.most_nano or 0 for call in self._open.values())
         new = sum(call.most_nano or 0 for call in self._reserved.values())
-        bill = Bill(self._bill, self._design, self._began, self.budget.charged + under_way - new)
+        charged = self.budget.charged + under_way - new
+        bill = Bill(self._bill, self._design, self._began, charged, *self._how)
         batch = _Batch(bill, self._settled, self._reserved, self._answers)
         self._settled, self._reserved, self._answers, self._leaving = {}, {}, {}, self._answers
+        self._to_note = False
         return batch
 
     def _write(self, batch: _Batch) -> bool:

@@ -68,6 +68,8 @@ class Settings:
     """How many servers that agents need the arena may run at once; None: it starts none."""
     budget: float | None = None
     """US dollars that all runs of the design together may spend at providers; None: any number."""
+    unlimited: bool = False
+    """Whether it is to be played without a budget though one is on record."""
     allow_unpriced: bool = False
     """Whether agents whose price is not known play outside the budget."""
     cache: bool = False
@@ -90,12 +92,14 @@ class Tournament:
         self._design = lineup.design
         self.settings = settings or Settings()
         scored, withdrawn, voids = store.places(self._design)
+        self.last_run = store.last_run(self._design.hash)
         self._attempts = Attempts(self.settings.retry_voids)
         self._attempts.before(voids)
         done = scored | withdrawn
         unplayed = [place for place in plan(self._design) if place not in done]
         todo = [place for place in unplayed if self._attempts.left(place)]
-        self.spending = Spending(store, self._design.hash, self.settings.budget, self.settings.cache)
+        asked = (self.settings.budget, self.settings.cache, self.settings.drift)
+        self.spending = Spending(store, self._design.hash, *asked)
         self.summary = Summary(
             design=self._design.hash,
             planned=planned(self._design),
@@ -143,6 +147,10 @@ class Tournament:
     def matches_of(self) -> Counter[str]:
         """Count the matches that wait to be played, replays too, by agent version, a side at a time."""
         return self._waiting.matches_of()
+
+    def matches_on(self) -> Counter[tuple[str, str]]:
+        """Count the same by agent version and domain version."""
+        return self._waiting.matches_on()
 
     def freeze(self, reason: str | None = None) -> Frozen:
         """Freeze the design, unless it was before, and log what it changes of earlier ones, with the

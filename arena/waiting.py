@@ -79,6 +79,14 @@ class Waiting:
         """Count what is queued, replays too, by agent version, a side at a time."""
         return Counter(v for place in self.queue for v in (place.seller_version, place.buyer_version))
 
+    def matches_on(self) -> Counter[tuple[str, str]]:
+        """Count the same by agent version and domain version."""
+        return Counter(
+            (version, place.domain_version)
+            for place in self.queue
+            for version in (place.seller_version, place.buyer_version)
+        )
+
     def again(self, place: Place) -> None:
         """Line up a match once more, at the end."""
         if self._aside & _sides(place):

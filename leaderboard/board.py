@@ -1,12 +1,12 @@
 """The board: every agent of a design with its score, interval, rank interval and completeness."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from arena.design import Design, Player
-from arena.results import BoolArray, IntArray, Results, Seen
+from arena.results import BoolArray, IntArray, LastRun, Results, Seen
 from leaderboard.inference import conduct
 from leaderboard.inference.cells import CellTable, tabulate
 from leaderboard.inference.ranks import RankInterval, rank_intervals
@@ -93,6 +93,7 @@ class Board:
     opponents: tuple[str, ...]
     open_domains: tuple[str, ...]
     held_out_domains: tuple[str, ...]
+    last_run: LastRun = field(default_factory=LastRun)
 
     @property
     def by_agent(self) -> dict[str, Row]:
@@ -149,6 +150,7 @@ def board(results: Results, role: Role = Role.SELLER) -> Board:
         opponents=tuple(against),
         open_domains=tuple(domain.name for domain in design.domains if not domain.held_out),
         held_out_domains=tuple(domain.name for domain in design.domains if domain.held_out),
+        last_run=results.last_run,
     )
 
 

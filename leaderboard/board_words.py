@@ -1,6 +1,6 @@
 """Lines about a board, the same in the terminal and on the page."""
 
-from arena.results import Results
+from arena.results import LastRun, Results
 from leaderboard.board import Board, Row
 from leaderboard.wording import NONE, database_option, half_width
 from scenarios.scenario import Role
@@ -27,7 +27,12 @@ def missing(row: Row) -> str:
 
 def fill_command(board: Board, database: str | None) -> str:
     """Return the command that plays what is missing."""
-    return f"arena run-tournament --design {board.design.hash}{database_option(database)}"
+    return play_command(board.design.hash, board.last_run, database)
+
+
+def play_command(design: str, last: LastRun, database: str | None) -> str:
+    """Return the command that plays the design with this hash as it was played last."""
+    return f"arena run-tournament --design {design}{last.options}{database_option(database)}"
 
 
 def progress(board: Board) -> str:

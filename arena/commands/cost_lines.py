@@ -8,6 +8,8 @@ from arena.estimate import Estimate, estimates, total, unpriced
 from arena.lineup import Lineup
 from arena.money import dollars, usd
 from arena.printable import plain
+from arena.registry import costs_money
+from arena.results import LastRun
 from arena.store import Store
 from arena.tournament import Tournament
 from leaderboard.wording import counted, listed
@@ -21,7 +23,11 @@ LINES = 10
 def cost_lines(store: Store, tournament: Tournament, lineup: Lineup) -> Iterator[str]:
     """Yield what a run will cost, on what basis, and whether its budget is likely to do; nothing where
     no provider is asked."""
-    found = estimates(store, lineup, tournament.matches_of())
+    found = estimates(store, lineup, tournament.matches_on())
+    near = [one for one in found if one.cost_usd is None and not costs_money(lineup.agents[one.version])]
+    if near:
+        yield f"  cost:    no price given for {listed([one.agent for one in near])}: tokens only"
+    found = [one for one in found if one not in near]
     known = [one.cost_usd for one in found if one.cost_usd is not None]
     if len(found) <= FEW:
         for one in found:
@@ -31,8 +37,24 @@ def cost_lines(store: Store, tournament: Tournament, lineup: Lineup) -> Iterator
     if len(found) > 1 and known:
         beside = "" if len(known) == len(found) else ", beside what is not known"
         yield f"  cost:    about {dollars(sum(known))} in all{beside}"
-    if found and tournament.spending.budget.ceiling is not None:
+    if (found or near) and tournament.spending.budget.ceiling is not None:
         yield f"  budget:  {_budget(tournament, lineup, found)}"
+    elif (forgotten := forgotten_budget(tournament)) is not None:
+        yield f"  budget:  {forgotten}"
+
+
+def forgotten_budget(tournament: Tournament) -> str | None:
+    """Say which budget the design was last run under, and what is to be said of it again; None where it
+    was run under none, that was done, or no provider is asked any more."""
+    last, settings = tournament.last_run.budget_usd, tournament.settings
+    said = settings.budget is not None or settings.unlimited
+    if last is None or said or not tournament.remote & tournament.matches_of().keys():
+        return None
+    gone, again = dollars(usd(tournament.spending.budget.gone)), LastRun(last).options.strip()
+    return (
+        f"the last run of this design had a budget of {dollars(last)} for all its runs, and {gone} of "
+        f"it is gone: add {again} again, or a higher one, or --budget none to play on without one"
+    )
 
 
 def budget_line(tournament: Tournament) -> str | None:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from arena.analysis import Analysis, Guards
+from arena.commands.options import to_name
 from arena.commands.printing import add_row, new_table, print_table
 from arena.design import Design
 from arena.printable import plain
 from arena.schedule import planned
 from arena.store import Store, StoredDesign
+from leaderboard.board_words import play_command
 from leaderboard.wording import counted, when
 from scenarios.scenario import Role
 
@@ -38,7 +40,8 @@ def frozen_now(store: Store, stored: StoredDesign, new: bool) -> Generator[str]:
         yield f"Matches: {matches} were played before the freeze and are reused; {REUSED}."
     else:
         yield f"Matches: {matches} are played."
-    yield f"Next: arena run-tournament --design {design.hash}"
+    last = store.last_run(design.hash)
+    yield f"Next: {play_command(design.hash, last, to_name(store.address))}"
 
 
 def declared(design: Design) -> Generator[str]:

@@ -119,7 +119,7 @@ def _plan(store: "Store", lineup: "Lineup", settings: "Settings", as_json: bool)
     for line in departure_lines(pending(store, lineup.design), "would be logged"):
         typer.echo(line, err=True)
     if as_json:
-        found = estimates(store, lineup, tournament.matches_of())
+        found = estimates(store, lineup, tournament.matches_on())
         content = summary_json(tournament.summary, lineup, to_name(store.address))
         estimated = {"cost_usd": total(found), "agents": [one.to_json() for one in found]}
         content |= {"estimate": estimated, "serving": serving_json(tournament, lineup)}
@@ -204,12 +204,16 @@ def played(
 
 
 def check_cost(tournament: "Tournament", lineup: "Lineup", yes: bool) -> None:
-    """Raise UserError where what is left to play may cost money, unless the user said yes to that, and
-    where a budget is to hold for what has no known price."""
+    """Raise UserError where what is left to play may cost money, unless the user said yes to that,
+    where a budget is to hold for what has no known price, and where one that held before was not said
+    again."""
+    from arena.commands.cost_lines import forgotten_budget
     from arena.estimate import check_prices
 
     if not tournament.waiting + tournament.replays:
         return
+    if (forgotten := forgotten_budget(tournament)) is not None:
+        raise UserError(forgotten)
     if tournament.settings.budget is not None and not tournament.settings.allow_unpriced:
         check_prices(lineup.agents.values())
     paid = lineup.paid

@@ -1,17 +1,38 @@
 """The options that say how a tournament is run, whatever its design, defined once."""
 
+import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 from arena.commands.request import RULES, option
 from arena.errors import UserError
+from arena.printable import plain
 
 if TYPE_CHECKING:
     from arena.journal import Journal
     from arena.tournament import Settings
 
 MACHINE = "How it is run"
+
+LEAST_USD, MOST_USD = 1e-6, 1e9
+
+
+def amount(text: str) -> float:
+    """Return the budget that `text` means in US dollars; infinity for `none`. Raises UserError."""
+    if text.strip().lower() == "none":
+        return math.inf
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not LEAST_USD <= found <= MOST_USD:
+        raise UserError(
+            f"--budget: {plain(text)!r} is no budget: give US dollars, from {LEAST_USD:f} to "
+            f"{MOST_USD:,.0f}, as --budget 20 does, or --budget none to play without one"
+        )
+    return found
+
 
 TurnTimeout = Annotated[
     float | None, option(RULES, "Seconds a turn, for plug-ins and models.", min=0.01)
@@ -43,10 +64,9 @@ Budget = Annotated[
     float | None,
     option(
         MACHINE,
-        "US dollars that all runs of this design may spend at providers.",
+        "US dollars that all runs of this design may spend at providers; none: no limit any more.",
         "USD",
-        min=0.000001,
-        max=1e9,
+        parser=amount,
     ),
 ]
 AllowUnpriced = Annotated[bool, option(MACHINE, "Play outside the budget what has no known price.")]
@@ -62,9 +82,12 @@ def settings_of(options: Mapping[str, Any]) -> "Settings":
     for name, other in (("servers", "serve"), ("allow_unpriced", "budget")):
         if options[name] and not options[other]:
             raise UserError(f"--{name.replace('_', '-')} goes with --{other}")
-    same = ("workers", "concurrency", "turn_timeout", "retry_voids", "budget", "allow_unpriced", "cache")
+    same = ("workers", "concurrency", "turn_timeout", "retry_voids", "allow_unpriced", "cache")
+    unlimited = options["budget"] == math.inf
     return Settings(
         **{name: options[name] for name in same},
+        budget=None if unlimited else options["budget"],
+        unlimited=unlimited,
         drift=options.get("drift") or 0.0,
         servers=options["servers"] or 1 if options["serve"] else None,
     )

@@ -4,15 +4,18 @@ Amounts are whole billionths of a US dollar. A call is charged what it cost; wha
 most where that is not known, as while it is under way; and nothing where nobody worked on it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, select
 
 from agents.language_model.book import Came
+from arena.money import usd
 from arena.record import utc_now
+from arena.results import LastRun
 from arena.store.database import insert_new, upsert
-from arena.store.models import ANSWERS, BILLS, CALLS, MATCHES
+from arena.store.models import ANSWERS, BILLS, CALLS, MATCHES, SCENARIOS
 from arena.store.opened import Opened
 
 
@@ -23,6 +26,9 @@ class Bill(NamedTuple):
     design_hash: str
     at: str
     charged_nano: int
+    ceiling_nano: int | None = None
+    cache: bool | None = None
+    drift: float | None = None
 
 
 class Call(NamedTuple):
@@ -123,6 +129,12 @@ class Calls(Opened):
         charged, reserved = found
         return int(charged or 0), int(reserved or 0)
 
+    def last_run(self, design_hash: str) -> LastRun:
+        """Return how the design was asked for when a provider was last asked for it, or a budget last
+        given."""
+        with self._reading() as connection:
+            return last_run(connection, design_hash)
+
     def answer(self, key: str) -> bytes | None:
         """Return the answer that is kept under a request's key, None where there is none."""
         with self._reading() as connection:
@@ -144,11 +156,12 @@ class Calls(Opened):
             rows: Iterable[Any] = connection.execute(query)
             return [Cost(*row[:2], *(int(value or 0) for value in row[2:])) for row in rows]
 
-    def mean_match(self, version: str) -> Mean | None:
-        """Return what an agent's scored matches came to on average, on whichever side; None where there
-        are none whose tokens are known. Matches with answers from the cache are left out."""
+    def mean_matches(self, version: str) -> dict[str, Mean]:
+        """Return what an agent's scored matches came to on average, on whichever side, by the version of
+        their domain, as far as their tokens are known. Matches with answers from the cache are left
+        out."""
         columns = ("tokens_in", "tokens_out", "cost_usd")
-        matches, known, sums = 0, 0, [0.0, 0.0, 0.0]
+        sums = defaultdict[str, list[float]](lambda: [0.0] * 5)
         with self._reading() as connection:
             for side in ("seller", "buyer"):
                 row = {name: MATCHES.c[f"{side}_{name}"] for name in columns}
@@ -156,15 +169,30 @@ class Calls(Opened):
                 own = MATCHES.c[f"{side}_version"] == version
                 told = and_(row["tokens_in"].is_not(None), row["tokens_out"].is_not(None))
                 fresh = func.coalesce(MATCHES.c.receipts.not_like('%"cached":%'), True)
-                found: Any = connection.execute(select(*wanted).where(own, told, fresh)).one()
-                matches, known = matches + found[0], known + found[1]
-                sums = [
-                    float(total) + float(more or 0) for total, more in zip(sums, found[2:], strict=True)
-                ]
-        if not matches:
-            return None
-        tokens_in, tokens_out, cost = (total / matches for total in sums)
-        return Mean(matches, tokens_in, tokens_out, cost if known == matches else None)
+                domain = SCENARIOS.c.domain_version
+                joined = MATCHES.join(SCENARIOS, MATCHES.c.scenario_key == SCENARIOS.c.key)
+                query = select(domain, *wanted).select_from(joined).where(own, told, fresh)
+                rows: Iterable[Any] = connection.execute(query.group_by(domain).order_by(domain))
+                for played_on, *found in rows:
+                    more = [float(value or 0) for value in found]
+                    sums[played_on] = [a + b for a, b in zip(sums[played_on], more, strict=True)]
+        return {
+            domain: Mean(int(matches), taken / matches, given / matches, cost / matches)
+            if known == matches
+            else Mean(int(matches), taken / matches, given / matches, None)
+            for domain, (matches, known, taken, given, cost) in sums.items()
+        }
+
+
+def last_run(connection: Connection, design_hash: str) -> LastRun:
+    """Return the same, as :meth:`Calls.last_run`, from an open reading."""
+    how = (BILLS.c.ceiling_nano, BILLS.c.cache, BILLS.c.drift)
+    query = select(*how).where(BILLS.c.design_hash == design_hash)
+    row: Any = connection.execute(query.order_by(BILLS.c.at.desc(), BILLS.c.id).limit(1)).first()
+    if row is None:
+        return LastRun()
+    budget = None if row.ceiling_nano is None else usd(row.ceiling_nano)
+    return LastRun(budget, bool(row.cache), row.drift or 0.0)
 
 
 def _charged(design_hash: str, but: str = "") -> Any:

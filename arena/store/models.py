@@ -183,6 +183,11 @@ class BillRow(SQLModel, table=True):
     charged_nano: int = Field(sa_type=BigInteger)
     """What its calls are charged, in billionths of a US dollar: their cost, or their most where the cost
     is not known."""
+    ceiling_nano: int | None = Field(default=None, sa_type=BigInteger)
+    """Its budget; null where it had none, and of runs of older releases, as what follows."""
+    cache: bool | None = None
+    drift: float | None = None
+    """The share of a base's cells that it was to replay; 0 for none."""
 
 
 class CallRow(SQLModel, table=True):

@@ -6,6 +6,7 @@ written again but for its withdrawal. Readers get plain values, never database o
 
 import json
 from collections.abc import Generator, Iterable
+from dataclasses import replace
 from datetime import datetime
 from importlib.metadata import version as installed
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from arena.results import Results
 from arena.schedule import Place
 from arena.store import agents, columns, listing
 from arena.store.agents import Registration
-from arena.store.calls import Calls
+from arena.store.calls import Calls, last_run
 from arena.store.database import (
     StoreError,
     insert_new,
@@ -207,7 +208,8 @@ class Store(Logs, TrainingLog, Replays, Voids, Calls):
         """Return the design's scored matches as columns, from one consistent snapshot."""
         with self._reading() as connection:
             revision = int(connection.execute(sa.select(STATE.c.revision)).scalar_one())
-            return columns.results(connection, design, revision)
+            found = columns.results(connection, design, revision)
+            return replace(found, last_run=last_run(connection, design.hash))
 
     def pace(self, design: Design, since: datetime) -> Pace:
         """Return how many of the design's matches are scored, and how many began since a time (UTC)."""

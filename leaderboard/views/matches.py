@@ -11,9 +11,10 @@ from arena.errors import UserError
 from arena.protocol import Ending
 from arena.store import Filter, Listed, Store
 from leaderboard import markup, void_words
+from leaderboard.board_words import play_command
 from leaderboard.views import common, controls
 from leaderboard.views.downloads import download
-from leaderboard.wording import NONE, counted, database_option
+from leaderboard.wording import NONE, counted
 from scenarios.scenario import Role
 
 PAGE = 100
@@ -94,11 +95,9 @@ def _nothing(store: Store, design: Design, void: bool) -> None:
         st.info("No match fits these filters.")
         st.html(markup.link("Clear the filters", "matches", design=design.hash))
     else:
-        at = database_option(common.database())
-        st.info(
-            "No scored match yet. To play this design: "
-            f"`arena run-tournament --design {design.hash}{at}`"
-        )
+        last = store.last_run(design.hash)
+        command = play_command(design.hash, last, common.database())
+        st.info(f"No scored match yet. To play this design: `{command}`")
 
 
 def _page(total: int) -> int:

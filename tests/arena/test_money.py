@@ -42,6 +42,13 @@ def test_what_is_no_amount_is_a_mistake(arguments: tuple[str, ...], tmp_path: Pa
     assert isinstance(done.exception, SystemExit)
 
 
+@pytest.mark.parametrize("given", ["x", "0", "-1", "inf", "1e12"])
+def test_a_budget_that_is_none_is_said_in_words(given: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["run-tournament", "--budget", given, "--db", f"{tmp_path}/a.db"])
+    assert done.exit_code == 2
+    assert f"--budget: {given!r} is no budget: give US dollars" in done.stderr
+
+
 def test_a_free_call_waits_for_no_money() -> None:
     async def calls() -> None:
         budget = Budget(10)

@@ -71,7 +71,7 @@ def answers(store: Store) -> list[object]:
         store.replays(PLAN),
         store.costs(),
         store.charged(PLAN.hash),
-        [store.mean_match(player.version) for player in PLAN.players()],
+        [store.mean_matches(player.version) for player in PLAN.players()],
         *(
             store.matches(Filter(design=design_of), voids=voids)
             for design_of in (None, PLAN)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -291,7 +292,7 @@ def test_the_costs_of_many_agents_can_be_read(tmp_path: Path, prices: int, lines
         for number in range(30):
             price = None if number == 0 else 1 + number % prices
             named = {"name": f"m{number}", "model": f"openai/m{number}"}
-            registered(store, "http://127.0.0.1:9/v1", **named, price_in=price, price_out=price)
+            registered(store, "https://far.example.org/v1", **named, price_in=price, price_out=price)
     names = ",".join(f"m{number}" for number in range(30))
     play = ("run-tournament", "--sellers", names, "--buyers", "linear", "--domains", "car_sale")
     done = here(*play, "--scenarios", "1", "--dry-run", "--json", "--db", tmp_path / "x.db")
@@ -386,6 +387,42 @@ def test_another_run_s_reservations_are_called_what_they_are(
             other.settle(call, Came.NOTHING, None, None)
         other.flush()
         assert Tournament(store, lineup, Settings(budget=2.0)).run().complete
+
+
+def test_a_budget_on_record_is_said_again(tmp_path: Path, api: FaultyApi, bill: list[int]) -> None:
+    """By the command that the board suggests, and by whoever forgot it, before anything is spent."""
+    with Store.open(str(tmp_path / "x.db")) as store:
+        registered(store, api.address)
+    assert cli(tmp_path, "--budget", "0.03", "--cache", "--drift", "0.5", "--yes").exit_code == 1
+    gone = ledger(tmp_path / "x.db")[1]
+    board = here("standings", "--db", tmp_path / "x.db").stdout
+    words = shlex.split(board.split("To play what is missing: arena ")[1].split(" --db")[0])
+    assert words[3:] == ["--budget", "0.03", "--cache", "--drift", "0.5"]
+    design = words[2]
+    for more in ((), ("--cache",)):
+        play = ("run-tournament", "--design", design, "--db", tmp_path / "x.db", "--yes", *more)
+        done = here(*play)
+        assert done.exit_code == 2
+        assert f"a budget of $0.03 for all its runs, and {dollars(gone / NANO)} of it is" in done.stderr
+        assert "add --budget 0.03 again, or a higher one, or --budget none" in done.stderr
+        assert "budget of $0.03" in here(*play, "--dry-run").stderr
+    assert ledger(tmp_path / "x.db")[1] == gone
+    done = here(*words, "--yes", "--db", tmp_path / "x.db")
+    assert (done.exit_code, ledger(tmp_path / "x.db")[1] <= 0.03 * NANO) == (1, True)
+    assert here(*play, "--budget", "none").exit_code == 0
+    assert ledger(tmp_path / "x.db")[1] > 0.03 * NANO
+    assert here(*play).exit_code == 0  # and from then on there is none
+
+
+def test_a_budget_of_which_nothing_could_be_spent_is_on_record(
+    tmp_path: Path, api: FaultyApi, bill: list[int]
+) -> None:
+    with Store.open(str(tmp_path / "x.db")) as store:
+        registered(store, api.address)
+    assert cli(tmp_path, "--budget", "0.000001", "--yes").exit_code == 1
+    done = cli(tmp_path, "--yes")
+    assert (done.exit_code, bill) == (2, [])
+    assert "add --budget 0.000001 again" in done.stderr
 
 
 def test_what_another_run_gave_back_meanwhile_is_used(tmp_path: Path) -> None:
