@@ -4,11 +4,13 @@ LiteLLM knows what each provider takes, and drops some settings in silence. A se
 where the request is the same without it and with another value of it.
 """
 
+import os
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from agents.language_model.library import library
+from agents.language_model.names import check_name, misspelt
+from agents.language_model.route import redirected
 from agents.language_model.sent import CONVERSATION, NotTakenError, Reader
 from agents.spec import AgentSpec, Connection
 from scenarios.canonical import canonical
@@ -45,6 +47,12 @@ IGNORED: Mapping[tuple[str, ...], Collection[str]] = {
 ONLY: Mapping[str, tuple[str, ...]] = {"num_ctx": OLLAMA}
 """Settings of some providers alone, by how their models' names begin: LiteLLM sends them to others, too,
 which refuse them or pass over them."""
+FOREIGN: Mapping[str, Collection[str]] = {
+    "anthropic/": {"min_p", "repetition_penalty"},
+    "openai/": {"top_k", "min_p", "repetition_penalty"},
+}
+"""Settings that LiteLLM passes on, and that the provider's own API does not know and refuses, by how the
+models' names begin. At another address they may be taken."""
 _MARK = "answer-of-a-negotiator"
 _FORMAT = {
     "type": "json_schema",
@@ -58,8 +66,6 @@ _FORMAT = {
         },
     },
 }
-CLOSE = 0.8
-"""How alike a name of LiteLLM's list has to be to be proposed (difflib's ratio)."""
 
 
 def admit(spec: AgentSpec, connection: Connection) -> list[str]:
@@ -71,13 +77,23 @@ def admit(spec: AgentSpec, connection: Connection) -> list[str]:
     check_name(spec.model or "")
     reader = Reader(spec)
     kept = {name: value for name, value in spec.sampling.items() if name not in spec.may_drop}
-    _check_taken(reader, spec, kept)
+    foreign = _foreign(spec, connection)
+    _check_taken(reader, spec, kept, foreign)
     for name in spec.may_drop:
-        if _is_taken(reader, spec, {**kept, name: spec.sampling[name]}, name):
+        if name not in foreign and _is_taken(reader, spec, {**kept, name: spec.sampling[name]}, name):
             raise ValueError(f"{spec.model} takes {name}: leave it out of --allow-dropped")
     if spec.structured and not takes_schema(reader, kept):
         raise ValueError(f"LiteLLM sends no JSON schema to {spec.model}: leave out --structured")
     return _notes(spec, connection, reader)
+
+
+def _foreign(spec: AgentSpec, connection: Connection) -> Collection[str]:
+    """Return what a model's own provider refuses, where that is who is asked."""
+    way = redirected(spec, connection)
+    if connection.api_base is not None or (way is not None and way.by is not None):
+        return ()
+    model = spec.model or ""
+    return next((names for models, names in FOREIGN.items() if model.startswith(models)), ())
 
 
 def takes(reader: Reader, spec: AgentSpec) -> list[str]:
@@ -108,47 +124,36 @@ def takes_schema(reader: Reader, sampling: Mapping[str, Any]) -> bool:
     return _MARK in canonical({name: value for name, value in body.items() if name not in CONVERSATION})
 
 
-def check_name(model: str) -> None:
-    """Raise ValueError, with what may be meant, where a name does not begin with a provider's."""
-    provider, slash, name = model.partition("/")
-    known = _providers()
-    if provider in known and name:
-        return
-    if provider in known:
-        raise ValueError(f"{model} names no model: write it {provider}/MODEL")
-    if not slash and (found := _provider_of(model)) is not None:
-        raise ValueError(f"{model} does not say whose it is: write it {found}/{model}")
-    near = [other for other in get_close_matches(provider, known, 3) if slash]
-    meant = f"did you mean {' or '.join(f'{other}/{name}' for other in near)}? " if near else ""
-    raise ValueError(
-        f"{'LiteLLM knows no provider ' + repr(provider) if slash else model + ' has no provider'}. "
-        f"{meant}A model is written PROVIDER/MODEL, as in openai/gpt-5 "
-        "(https://docs.litellm.ai/docs/providers has the list), and one that a server of yours serves, "
-        f"hosted_vllm/{model} with the server's address as --api-base"
-    )
-
-
-def _check_taken(reader: Reader, spec: AgentSpec, sampling: Mapping[str, Any]) -> None:
+def _check_taken(
+    reader: Reader, spec: AgentSpec, sampling: Mapping[str, Any], foreign: Collection[str]
+) -> None:
+    for name in sampling:
+        if name in foreign:
+            raise ValueError(
+                f"{spec.model} does not take {name}: its provider's own API refuses it. "
+                f"{_remedy(reader, spec, name, foreign)}"
+            )
     try:
         whole = reader.body(sampling)
     except NotTakenError as error:
         name = _culprit(reader, sampling)
         raise ValueError(
             f"{spec.model} does not take {name} {_shown(sampling.get(name))} ({error}). "
-            f"{_remedy(reader, spec, name)}"
+            f"{_remedy(reader, spec, name, foreign)}"
         ) from None
     for name in sampling:
         if not _matters(reader, spec, sampling, name, whole):
             raise ValueError(
                 f"{spec.model} would never see {name}: it is dropped in silence. "
-                f"{_remedy(reader, spec, name)}"
+                f"{_remedy(reader, spec, name, foreign)}"
             )
 
 
-def _remedy(reader: Reader, spec: AgentSpec, name: str) -> str:
+def _remedy(reader: Reader, spec: AgentSpec, name: str, foreign: Collection[str]) -> str:
+    taken = [other for other in takes(reader, spec) if other not in foreign]
     return (
         f"Leave it out, or allow that with --allow-dropped {name}: then it is not sent. "
-        f"Of the settings, LiteLLM sends {', '.join(takes(reader, spec)) or 'none'}"
+        f"Of the settings, LiteLLM sends {', '.join(taken) or 'none'}"
     )
 
 
@@ -232,31 +237,23 @@ def _notes(spec: AgentSpec, connection: Connection, reader: Reader) -> list[str]
             f"minute may be used: {most / a_minute:,.0f} minutes or more pass after each request. "
             "--max-tokens sets how many an answer may have."
         )
-    if connection.api_base is None and (near := _misspelt(spec.model or "")) is not None:
+    if connection.api_base is None and (usual := _usual_key(spec, connection)) is not None:
+        provider = (spec.model or "").partition("/")[0]
+        notes.append(
+            f"{connection.api_key_env} is not set here; the usual variable with a key for {provider} is "
+            f"{usual}."
+        )
+    if connection.api_base is None and (near := misspelt(spec.model or "")) is not None:
         notes.append(f"LiteLLM's list has no {spec.model}, which may be too new; did you mean {near}?")
     return notes
 
 
-def _misspelt(model: str) -> str | None:
-    """Return the name most like a model's that LiteLLM has; None where it has that, or none like it."""
-    provider, _, name = model.partition("/")
-    listed = library().models_by_provider.get(provider) or ()
-    known = {str(other).removeprefix(f"{provider}/") for other in listed}
-    near = [] if name in known else get_close_matches(name, known, 1, CLOSE)
-    return f"{provider}/{near[0]}" if near else None
-
-
-def _providers() -> set[str]:
-    library()
-    from litellm.llms.openai_like.json_loader import JSONProviderRegistry
-
-    listed = {str(getattr(name, "value", name)) for name in library().provider_list}
-    return listed | set(JSONProviderRegistry.list_providers())
-
-
-def _provider_of(model: str) -> str | None:
-    """Return whose model LiteLLM takes a bare name for."""
-    try:
-        return str(library().get_llm_provider(model)[1])
-    except Exception:  # it knows none, and says so with several kinds of exception
+def _usual_key(spec: AgentSpec, connection: Connection) -> str | None:
+    """Return the variable that LiteLLM looks for itself, where another is named that is not set; None
+    where it is not known."""
+    named = connection.api_key_env
+    if named is None or os.environ.get(named):
         return None
+    told = library().validate_environment(spec.model).get("missing_keys") or []
+    usual = told[0] if told else f"{(spec.model or '').partition('/')[0].upper()}_API_KEY"
+    return usual if usual != named and (told or usual in os.environ) else None

@@ -7,6 +7,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from agents.language_model.admission import SAMPLES
 from agents.language_model.endpoint import BURST_S
 from agents.spec import Connection
 from arena.cli import app
@@ -36,6 +37,8 @@ def listed() -> list[dict[str, object]]:
         (["--model", "anthropc/claude-sonnet-5"], "did you mean anthropic/claude-sonnet-5"),
         (GEMINI, "would never see min_p"),
         (["--model", "openai/gpt-5", "--temperature", "0"], "does not take temperature 0"),
+        (["--model", "anthropic/claude-haiku-4-5", "--sampling", "min_p=0.1"], "own API refuses it"),
+        (["--model", "openai/gpt-4o", "--top-k", "5"], "does not take top_k: its provider's own API"),
         (["--model", "cohere/command-r-plus", "--structured"], "leave out --structured"),
         ([*GEMINI, "--allow-dropped", "seed"], "would never see min_p"),
         ([*GEMINI, "--allow-dropped", "min_p", "--allow-dropped", "seed"], "takes seed: leave it out"),
@@ -65,6 +68,48 @@ def test_a_setting_that_may_be_dropped_is_part_of_the_version() -> None:
     assert agent["what"] == "gemini/gemini-2.5-pro (max_tokens 4096, min_p 0.1 (not sent), seed 0)"
     assert register("--model", "gemini/gemini-2.5-pro", "--seed", "0").exit_code == 0
     assert listed()[0]["version"] != agent["version"]
+
+
+def test_only_settings_are_proposed_that_would_be_registered() -> None:
+    model = ("--model", "anthropic/claude-haiku-4-5")
+    samples = {name: json.dumps(value) for name, value in SAMPLES.items()}
+    said = register(*model, "--seed", "0").stderr.partition("LiteLLM sends ")[2].strip(". \n")
+    assert "temperature" in said
+    for name in said.split(", "):
+        fields = {"temperature", "top_p", "top_k", "seed", "max_tokens", "reasoning_effort"}
+        value = samples[name].strip('"')
+        given = (
+            (f"--{name.replace('_', '-')}", value)
+            if name in fields
+            else ("--sampling", f"{name}={value}")
+        )
+        done = register(*model, *given)
+        assert done.exit_code == 0, (name, done.output)
+
+
+def test_what_only_the_providers_own_api_refuses_may_be_sent_elsewhere_or_dropped() -> None:
+    words = ("--model", "openai/gpt-4o", "--top-k", "5")
+    assert register(*words, "--api-base", "http://127.0.0.1:9/v1").exit_code == 0
+    assert register(*words, "--allow-dropped", "top_k").exit_code == 0
+
+
+def test_the_usual_variable_of_a_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("--model", "anthropic/claude-haiku-4-5", "--api-key-env")
+    note = (
+        "ANTHROPIC_KEY is not set here; the usual variable with a key for anthropic is ANTHROPIC_API_KEY"
+    )
+    monkeypatch.delenv("ANTHROPIC_KEY", raising=False)
+    for own in (None, "a-key-of-a-test"):
+        if own is None:
+            monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+        else:
+            monkeypatch.setenv("ANTHROPIC_API_KEY", own)
+        done = register(*words, "ANTHROPIC_KEY")
+        assert done.exit_code == 0
+        assert note in done.stderr
+        assert "usual" not in register(*words, "ANTHROPIC_API_KEY").stderr
+    monkeypatch.setenv("ANTHROPIC_KEY", "a-key-of-a-test")
+    assert "usual" not in register(*words, "ANTHROPIC_KEY").stderr
 
 
 def test_settings_that_may_be_dropped_are_named_by_commas_or_one_by_one() -> None:

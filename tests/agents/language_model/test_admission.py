@@ -8,9 +8,10 @@ import pytest
 
 from agents.agent import ProviderError
 from agents.language_model import model_spec
-from agents.language_model.admission import SAMPLES, admit, check_name, takes, takes_schema
+from agents.language_model.admission import SAMPLES, admit, takes, takes_schema
 from agents.language_model.agent import SAMPLING
 from agents.language_model.gateway import Gateway
+from agents.language_model.names import check_name
 from agents.language_model.sent import NOWHERE, NotTakenError, Reader
 from agents.spec import Connection
 from tests.agents.language_model.scripted_api import Api, error
@@ -139,7 +140,7 @@ def test_a_setting_that_is_refused_or_dropped_is_named_with_those_that_are_sent(
     said = refused("openai/gpt-5", temperature=0, seed=1)
     assert "does not take temperature 0 (gpt-5 doesn't support temperature=0" in said
     assert "--allow-dropped temperature" in said
-    assert "LiteLLM sends max_tokens, min_p, reasoning_effort" in said
+    assert "LiteLLM sends max_tokens, reasoning_effort, seed, verbosity" in said
     assert "drop_params" not in said
     said = refused("gemini/gemini-2.5-pro", min_p=0.1)
     assert "would never see min_p: it is dropped in silence" in said
