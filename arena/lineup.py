@@ -85,6 +85,13 @@ class Lineup:
     """What was left out of a default line-up or analysis, and why; and all of `broken`."""
     broken: list[str] = field(default_factory=list)
     """Which sellers were trained against a buyer that the design excludes from training, in words."""
+    keyless: str | None = None
+    """Who needs a key that is not in the environment, in words; None where nobody does."""
+
+    def check_keys(self) -> None:
+        """Raise UserError where a key is missing, so that not all can be played."""
+        if self.keyless is not None:
+            raise UserError(self.keyless)
 
     @property
     def paid(self) -> list[str]:
@@ -146,7 +153,23 @@ def resolve(request: Request, store: Store, extra: Iterable[Domain] = ()) -> Lin
     _check(design, domains)
     broken = broken_exclusions(design, registry)
     planned_domains = {domain.version: domain for domain in domains}
-    return Lineup(design, agents, built, planned_domains, notes + broken, broken)
+    keyless = _keyless(agents.values())
+    notes += [*broken, *([keyless] if keyless is not None else [])]
+    return Lineup(design, agents, built, planned_domains, notes, broken, keyless)
+
+
+def _keyless(agents: Iterable[Registration]) -> str | None:
+    missing = [
+        f"{agent.name} needs its key in the environment variable {agent.connection.api_key_env}"
+        for agent in agents
+        if _lacks_key(agent)
+    ]
+    return f"{'; '.join(missing)}: export {'it' if len(missing) == 1 else 'them'}" if missing else None
+
+
+def _lacks_key(agent: Registration) -> bool:
+    variable = agent.connection.api_key_env
+    return variable is not None and not os.environ.get(variable)
 
 
 def _design(request: Request, resolved: dict[str, Any]) -> Design:
@@ -221,10 +244,9 @@ def _check_distinct(agents: Sequence[Registration], role: Role) -> None:
 
 
 def _built(agent: Registration) -> Agent:
-    variable = agent.connection.api_key_env
-    if variable is not None and not os.environ.get(variable):
-        raise UserError(f"{agent.name} needs its key in the environment variable {variable}: export it")
-    return build(agent.spec, agent.connection)
+    # What is only planned needs no key.
+    keyless = {"api_key_env": None} if _lacks_key(agent) else {}
+    return build(agent.spec, agent.connection.model_copy(update=keyless))
 
 
 def _domains(

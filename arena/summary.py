@@ -30,6 +30,8 @@ class Summary:
     played: int = 0
     void: int = 0
     """Tried as often as allowed, and void every time."""
+    void_so_far: int = 0
+    """Void every time, and yet to be tried again; part of `left`. Boards call both void."""
     withdrawn: int = 0
     """Planned matches that were withdrawn; they are part of `left`."""
     replayed: int = 0

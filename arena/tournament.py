@@ -99,6 +99,7 @@ class Tournament:
         unplayed = [place for place in plan(self._design) if place not in done]
         todo = [place for place in unplayed if self._attempts.left(place)]
         asked = (self.settings.budget, self.settings.cache, self.settings.drift)
+        self._void_so_far = {place for place in todo if place in voids}
         self.spending = Spending(store, self._design.hash, *asked)
         self.summary = Summary(
             design=self._design.hash,
@@ -196,6 +197,7 @@ class Tournament:
     def _note(self, begun: float) -> None:
         """Bring up to date what the summary says of the run as a whole."""
         self.summary.seconds = time.perf_counter() - begun
+        self.summary.void_so_far = len(self._void_so_far)
         self.summary.dropped_quick = self._batches.dropped
 
     def _play(self, ledger: Ledger, pulse: Callable[[], None]) -> None:
@@ -269,6 +271,7 @@ class Tournament:
                 self._take_void(place, row)
                 continue
             ledger.add(share.scenario, row)
+            self._void_so_far.discard(place)
             self.summary.played += not replay
             self.summary.replayed += replay
             self._failures[row.seller_version] = self._failures[row.buyer_version] = 0
@@ -283,8 +286,11 @@ class Tournament:
             return
         at_fault = row.seller_version if row.at_fault == Role.SELLER else row.buyer_version
         self._count_failure(at_fault, row)
+        if place not in self._waiting.replays:
+            self._void_so_far.add(place)
         if not self._attempts.left(place):
             self.summary.void += place not in self._waiting.replays
+            self._void_so_far.discard(place)
         elif place in self._waiting:
             self._waiting.again(place)
         else:

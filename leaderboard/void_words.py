@@ -8,9 +8,9 @@ from leaderboard.wording import NONE, score
 
 HEADINGS = ("score", "if missing at 0", "at 1", "planned", "scored", "void", "not tried")
 READING = (
-    "Void: tried, and its provider (or the arena) failed every time; a match counts once, however often "
-    "it was tried. Scores and bounds are over open domains, weighed alike. Attempts include those at "
-    "matches that were scored later, and name whose provider failed."
+    "Void: tried, and its provider (or the arena) failed every time so far; a match counts once, "
+    "however often it was tried. Scores and bounds are over open domains, weighed alike. Void attempts "
+    "are counted by whose provider failed, those at matches that were scored later, too."
 )
 
 

@@ -117,6 +117,17 @@ def in_a_shell(command: str) -> None:
     assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
 
+def test_the_pilot_of_a_night_plays_none_of_its_cells_but_all_of_its_domains(here: Path) -> None:
+    """As shown, with scripted agents: what a design finds played makes it exploratory."""
+    shown = commands(ROOT / "docs" / "tournaments.md")
+    night = [line for line in shown if line.startswith("arena run-tournament --sellers sonnet,gpt")]
+    pilot, plan, _ = (line.replace("sonnet,gpt", "boulware,random") for line in night)
+    domains = [re.findall(r"--domains (\S+)", line) for line in (pilot, plan)]
+    assert domains[0] == domains[1] != []
+    assert json.loads(in_this_process(pilot, "--json"))["played"] > 0
+    assert json.loads(in_this_process(plan, "--json"))["already"] == 0
+
+
 def test_make_targets_in_the_docs_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     shown = {

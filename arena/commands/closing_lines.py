@@ -52,10 +52,11 @@ def summary_json(summary: Summary, lineup: Lineup, database: str | None) -> dict
 def notices(summary: Summary, lineup: Lineup, database: str | None) -> list[Notice]:
     """Return what needs attention, the most important first; `database` as in :func:`closing_lines`."""
     at, void = database_option(database), counted(summary.void, *_MATCHES)
+    so_far = f", {summary.void_so_far:,} of them void so far" if summary.void_so_far else ""
     missing = [
         (summary.interrupted, "interrupted", "stopped before the end"),
         (summary.void, "void", f"{void} void every time and missing (arena voids{at} says whose)"),
-        (summary.waiting, "left", f"{counted(summary.waiting, *_MATCHES)} left to play"),
+        (summary.waiting, "left", f"{counted(summary.waiting, *_MATCHES)} left to play{so_far}"),
         (summary.withdrawn, "withdrawn", f"{counted(summary.withdrawn, *_MATCHES)} withdrawn"),
     ]
     tallies = list(summary.tallies.values())
@@ -151,7 +152,7 @@ def _next(summary: Summary, at: str) -> str:
         if any(aside.at_once for aside in summary.set_aside.values()):
             return f"mend what stopped an agent, then {again}"
         if any(aside.spent for aside in summary.set_aside.values()):
-            return f"raise --budget, then {again}"
+            return "the same command with a higher --budget: it goes on where it stopped"
         return again
     if summary.void:
         return f"arena matches --void{at} says what failed; --retry-voids tries again"

@@ -125,6 +125,7 @@ def evaluate(
     start = registry.find(base)
     arms, twins = distinct(start, [registry.find(name) for name in checkpoints])
     lineup = resolve(with_arms(request_of(store, design), start, arms, registry), store)
+    lineup.check_keys()
     lineup.notes += [*twins, *seen_in_training(lineup.design, arms, registry)]
     why = reason or f"an evaluation of {', '.join(arm.name for arm in arms)}"
     summary = played(store, lineup, settings, why, journal, yes=yes)

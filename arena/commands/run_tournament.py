@@ -99,6 +99,7 @@ def run_tournament(
         if dry_run:
             _plan(found, lineup, settings, as_json)
             return
+        lineup.check_keys()
     with journal_at(log_file) as journal, open_store(db, create=True) as store:
         _run(store, lineup, settings, reason, journal, yes=yes, as_json=as_json)
 

@@ -122,7 +122,23 @@ def test_agents_that_cost_money_need_yes(tmp_path: Path) -> None:
 def test_an_unset_key_is_told_before_anything_is_played(tmp_path: Path) -> None:
     invoke("register", "m", "--model", "openai/x", "--api-key-env", "NO_SUCH_KEY")
     said = refused("run-tournament", "--sellers", "m", "--yes")
-    assert "needs its key in the environment variable NO_SUCH_KEY" in said
+    assert "m needs its key in the environment variable NO_SUCH_KEY: export it" in said
+    assert not rows(tmp_path / "arena.db")
+
+
+def test_a_plan_needs_no_key_and_names_all_that_are_missing() -> None:
+    for name, model in (("m", "gpt-4o"), ("n", "gpt-4o-mini")):
+        invoke("register", name, "--model", f"openai/{model}", "--api-key-env", f"NO_SUCH_KEY_{name}")
+    play = ("run-tournament", "--sellers", "m,n", "--buyers", "linear", "--domains", "bread")
+    said = (
+        "m needs its key in the environment variable NO_SUCH_KEY_m; "
+        "n needs its key in the environment variable NO_SUCH_KEY_n: export them"
+    )
+    planned = CliRunner().invoke(app, [*play, "--dry-run"])
+    assert planned.exit_code == 0
+    assert f"  note: {said}\n" in planned.stderr
+    assert "cost:    about $" in planned.stderr
+    assert refused(*play, "--yes") == f"Error: {said}"
 
 
 def test_a_design_file_stands_for_the_options(tmp_path: Path) -> None:

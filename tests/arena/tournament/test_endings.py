@@ -86,6 +86,14 @@ def test_an_outage_sets_its_agent_aside(faulty) -> None:
     assert (code, kinds) == (1, ["set_aside", "void_attempts", "left"])
     assert told["void_by_reason"] == {"server": told["agents"][0]["voids"]["server"]}
     assert told["void_by_reason"]["server"] >= ASIDE_AFTER
+    tried = {row["key"] for row in rows(Path("arena.db"), "voids").values()}
+    assert (
+        told["attention"][-1]["text"] == f"8 matches are left to play, {len(tried)} of them void so far"
+    )
+    seen = {one["agent"]: one["void"] for one in json.loads(invoke("voids", "--json")[1])}
+    assert seen == {"m": len(tried), "boulware": 0}
+    faulty.plan = lambda body, before: None
+    assert ended()[1] == []
 
 
 def test_who_is_set_aside_is_not_asked_again_for_the_other_side_s_sake(faulty, tmp_path: Path) -> None:

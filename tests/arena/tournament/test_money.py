@@ -444,6 +444,7 @@ def test_a_spent_budget_leaves_what_needs_it(tmp_path: Path, api: FaultyApi, bil
     done = cli(tmp_path, "--budget", "0.03", "--yes")
     assert done.exit_code == 1
     assert "raise --budget" in done.stdout
+    assert "Next: the same command with a higher --budget: it goes on where it stopped" in done.stdout
     assert "left to play" in done.stdout
     assert "Budget: $0.0" in done.stderr
     assert sum(bill) <= 0.03 * NANO
