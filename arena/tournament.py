@@ -262,6 +262,7 @@ class Tournament:
     def _take(self, share: Share, ledger: Ledger) -> None:
         """Count and keep what was played, and line up voids to be tried again."""
         for place, row in share.rows:
+            self.spending.ended(row.key)
             replay = place in self._waiting.replays
             count(self.summary.tallies, row, planned=not replay)
             if self._journal is not None:
