@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from agents import loading
+from arena.commands import printing
 from arena.commands.agents import agents
 from arena.commands.check import check
 from arena.commands.compare import compare
@@ -78,6 +80,7 @@ def _main(
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    loading.shown = printing.loading
 
 
 AGENTS = "Agents"

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, wraps
 from typing import Any
 
+from agents import loading
 from agents.spec import Connection
 
 NO_KEY = "no-key"
@@ -36,7 +37,8 @@ def library() -> Any:
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    import litellm
+    with loading.shown("LiteLLM"):
+        import litellm
 
     litellm.suppress_debug_info = True
     litellm.telemetry = False

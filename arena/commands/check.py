@@ -92,9 +92,11 @@ def _asked(registered: "Registration") -> dict[str, Any] | None:
     """Ask LiteLLM, whose import takes seconds, about a language model that others serve."""
     if registered.spec.kind != "model":
         return None
+    from agents.language_model.library import library
     from arena.commands.model_lines import asked_of
     from arena.commands.printing import progress_bar
 
+    library()
     with progress_bar("asking LiteLLM about the model", 1):
         return asked_of(registered)
 

@@ -132,6 +132,21 @@ def awaited(what: str) -> Generator[None]:
             thread.join()
 
 
+@contextmanager
+def loading(library: str) -> Generator[None]:
+    """Say on stderr that a library is being imported, at once and as long as it takes; where that is no
+    terminal, in a line."""
+    from rich.console import Console
+
+    console, said = Console(stderr=True), f"loading {library}, which takes some seconds ..."
+    if console.is_terminal:
+        with console.status(said):
+            yield
+        return
+    typer.echo(said, err=True)
+    yield
+
+
 def new_table(*columns: str) -> "Table":
     """Return an empty table; a column whose name starts with ``>`` is aligned right."""
     from rich.box import SIMPLE_HEAD

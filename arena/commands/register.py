@@ -175,10 +175,12 @@ def _admit(agents: "Sequence[Registration]") -> None:
     models = [agent for agent in agents if agent.spec.kind == "model"]
     if not models:
         return
+    from agents.language_model.admission import admit
+    from agents.language_model.library import library
+
+    library()
     notes = []
     with progress_bar("asking LiteLLM what the models take", len(models)) as tick:
-        from agents.language_model.admission import admit
-
         for agent in models:
             try:
                 notes += [f"{agent.name}: {note}" for note in admit(agent.spec, agent.connection)]

@@ -6,7 +6,10 @@ from io import BytesIO, TextIOWrapper
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from agents import loading
+from arena.cli import app
 from arena.commands.printing import print_json, stages
 
 BASE = "making the base"
@@ -33,6 +36,15 @@ def test_without_a_terminal_a_stage_says_that_it_begins_and_each_quarter(
         f"{BASE}: 1,200 of 1,200",
         "training: 30 of 60",
     ]
+
+
+def test_the_command_line_says_at_once_that_a_library_is_loaded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert CliRunner().invoke(app, ["agents", "--json"]).exit_code == 0
+    with loading.shown("LiteLLM"):
+        assert capsys.readouterr() == ("", "loading LiteLLM, which takes some seconds ...\n")
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_line_is_there_before_the_stage_is_over(capsys: pytest.CaptureFixture[str]) -> None:

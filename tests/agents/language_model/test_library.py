@@ -28,6 +28,18 @@ HERE = Connection(api_base="http://127.0.0.1:9/v1", input_usd_per_million=1, out
 """
 """Nothing leaves the process, and what it tried to reach is kept."""
 CALL = """
+from contextlib import contextmanager
+
+from agents import loading
+
+@contextmanager
+def shown(library):
+    assert "litellm" not in sys.modules
+    yield told.append(library)
+    assert "litellm" in sys.modules
+
+told, loading.shown = [], shown
+
 def call(*given):
     assert "litellm" in sys.modules, "its import would take the call's time"
     return sent(*given)
@@ -38,6 +50,7 @@ try:
 except Exception as error:
     assert "cannot reach" in str(error), error
 assert asked and set(asked) == {9}, asked
+assert told == ["LiteLLM"]
 """
 READ = """
 assert Reader(model_spec("openai/m")).body({"top_p": 0.5})["top_p"] == 0.5
