@@ -2,7 +2,8 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 from arena.design import Player
 from arena.errors import UserError
@@ -23,6 +24,13 @@ def meant(text: str, names: Mapping[str, str]) -> list[str]:
         for version, called in names.items()
         if called == name and version.startswith(prefix.lower())
     ]
+
+
+def likely(text: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean NAME?`` with the known name most like that of `text`; nothing where none
+    is."""
+    near = get_close_matches(text.partition("@")[0].strip(), list(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 class Names:
@@ -48,4 +56,5 @@ class Names:
             raise UserError(f"{text.strip()} stands for {len(found)} versions here: write {them}")
         count = Counter(self._names.values())
         there = ", ".join(p.name if count[p.name] == 1 else p.full_name for p in self.players)
-        raise UserError(f"no {self._called} is called {text.strip()} here; there are: {there}")
+        hint = likely(text, self._names.values())
+        raise UserError(f"no {self._called} is called {text.strip()} here; there are: {there}{hint}")

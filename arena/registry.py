@@ -1,7 +1,6 @@
 """Who is known: registered agents by name and version, and the scripted panel, which needs no entry."""
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ from agents.scripted import PANEL_BUYERS, PANEL_SELLERS, STRATEGIES, spec_of
 from agents.spec import AgentSpec, Connection, Profile
 from arena.addresses import is_private
 from arena.entry import Entry, RegistryError, checked_name
+from arena.naming import likely
 from arena.store import Registration, Store
 from scenarios.scenario import Role
 
@@ -155,9 +155,8 @@ class Registry:
 
     def _unknown(self, name: str) -> str:
         names = [*{agent.name for agent in self.current()}, *STRATEGIES]
-        near = get_close_matches(name, names, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        return f"no agent is called {name}{hint} (arena agents lists them, arena register adds one)"
+        known = "(arena agents lists them, arena register adds one)"
+        return f"no agent is called {name}{likely(name, names)} {known}"
 
 
 def scripted(name: str) -> Registration:

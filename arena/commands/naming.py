@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from arena.errors import UserError
-from arena.naming import meant
+from arena.naming import likely, meant
 from scenarios.scenario import Role
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class Naming:
         for name in names or ():
             if name not in self._domains:
                 there = ", ".join(sorted(self._domains))
-                raise UserError(f"no domain is called {name} here; there are: {there}")
+                hint = likely(name, self._domains)
+                raise UserError(f"no domain is called {name} here; there are: {there}{hint}")
         return names
 
     def versions(self, role: Role, names: Sequence[str]) -> list[str]:
@@ -56,6 +57,7 @@ class Naming:
             fitting = meant(text, plain)
             if not fitting:
                 there = ", ".join(side.values())
-                raise UserError(f"no {role.value} is called {text} here; there are: {there}")
+                hint = likely(text, plain.values())
+                raise UserError(f"no {role.value} is called {text} here; there are: {there}{hint}")
             found += fitting
         return found

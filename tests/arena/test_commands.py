@@ -417,8 +417,11 @@ def test_mistakes_get_one_sentence(arguments: str, why: str) -> None:
 
 def test_matches_of_what_nobody_planned_are_refused() -> None:
     invoke(*SMALL)
-    assert "there are: car_sale, coffee_import" in refused("matches", "--domain", "cofee_import")
-    assert "there are: boulware, random" in refused("matches", "--seller", "bulware")
+    near = "there are: car_sale, coffee_import; did you mean coffee_import?"
+    assert near in refused("matches", "--domain", "cofee_import")
+    assert "there are: boulware, random; did you mean boulware?" in refused(
+        "matches", "--seller", "bulware"
+    )
 
 
 def test_the_largest_seed_plays_and_can_be_stored() -> None:

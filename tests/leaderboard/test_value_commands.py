@@ -78,6 +78,8 @@ def test_value_gives_no_share_of_a_gain_that_is_not_detectable(db) -> None:
 def test_value_refuses_whom_it_does_not_know(db) -> None:
     said = arena(db, "value", "logroller", "nobody", expect=2)
     assert said.startswith("Error: no seller is called nobody here; there are: logroller")
+    for wrong in ("logroler", "logroler@1f"):
+        assert "; did you mean logroller?" in arena(db, "value", wrong, "random", expect=2)
     assert "same seller" in arena(db, "value", "random", "random", expect=2)
 
 
