@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -13,6 +14,9 @@ from arena.schedule import Place
 from arena.workers import Share, StopFlag, Table
 from scenarios.scenario import Role
 
+GRACE_S = 20.0
+"""Answers that are under way when a user stops a run are waited for so long: they are paid for. This
+project's choice."""
 CANCEL_AGAIN_S = 0.2
 """What has not ended so long after it was cancelled is cancelled again."""
 
@@ -41,13 +45,14 @@ async def converse(
     give_up: Callable[[Place, GivenUpError], None],
     pulse: Callable[[], None],
     hold: Callable[[Place], AbstractAsyncContextManager[None]] = lambda place: nullcontext(),
+    awaited: Callable[[], int] = lambda: 0,
 ) -> None:
     """Play the places of `queue`, `concurrency` at once, until it is empty or `stop` is set.
 
     `hold` has what a match needs, such as servers, ready for as long as it is played. `take` is handed
     each finished match and may add to the queue. `give_up` is told which match cannot go on, and why: it
     takes from the queue what cannot either, or sets `stop`. `pulse` is called ten times a second. What
-    is under way at a stop is given up.
+    is under way at a stop is given up once no answer is `awaited`, at the latest after GRACE_S.
     """
 
     async def seat() -> None:
@@ -65,6 +70,10 @@ async def converse(
     together = asyncio.gather(*seats)  # to wait for hundreds of tasks ten times a second takes time
     try:
         while not together.done() and not stop.is_set():
+            await asyncio.wait({together}, timeout=0.1)
+            pulse()
+        given_up_at = time.monotonic() + GRACE_S
+        while not together.done() and awaited() and time.monotonic() < given_up_at:
             await asyncio.wait({together}, timeout=0.1)
             pulse()
         if together.done():

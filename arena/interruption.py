@@ -7,20 +7,16 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
-    """Have the first Ctrl-C or SIGTERM call `interrupt`; a second one ends the run at once. Outside the
-    main thread, where no signal arrives, nothing is done."""
+def interruptible(interrupt: Callable[[], bool]) -> Iterator[None]:
+    """Have Ctrl-C and SIGTERM call `interrupt`, which returns whether they changed anything; one that
+    does not ends the run at once. Outside the main thread, where no signal arrives, nothing is done."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    interrupted = False
 
     def answer(signum: int, frame: object) -> None:
-        nonlocal interrupted
-        if interrupted:
+        if not interrupt():
             raise KeyboardInterrupt
-        interrupted = True
-        interrupt()
 
     before = {number: signal.signal(number, answer) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -47,6 +47,8 @@ class Summary:
     drift: str | None = None
     """What replays show, where that is a change of what was served, in words."""
     interrupted: bool = False
+    awaited: int = 0
+    """Answers that a run which was interrupted still waits for."""
     cause: Cause | None = None
     trouble: str | None = None
     """The words of `cause`."""

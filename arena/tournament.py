@@ -120,7 +120,10 @@ class Tournament:
         self._journal: Journal | None = None
         self._stop = Stop()
         self._failures: Counter[str] = Counter()
-        self._table = Table(self._setup(), Gateway(self.spending, self._servers))
+        self._gateway = Gateway(self.spending, self._servers)
+        self._patient = True
+        """Whether answers under way are waited for when the run is interrupted."""
+        self._table = Table(self._setup(), self._gateway)
         self._batches = Batches(quick, self._setup(), self._table, self._stop)
 
     @property
@@ -211,7 +214,9 @@ class Tournament:
         matches = (self._table, self._waiting.queue, self.concurrency)
         try:
             with loaded() if "model" in self._waiting.kinds else nullcontext():
-                asyncio.run(converse(*matches, self._stop, take, self._give_up, pulse, hold))
+                asyncio.run(
+                    converse(*matches, self._stop, take, self._give_up, pulse, hold, self._awaited)
+                )
         finally:
             self._table.close()
             if self._servers is not None:
@@ -316,6 +321,18 @@ class Tournament:
             if self._journal is not None:
                 self._journal.set_aside(tally)
 
-    def _interrupt(self) -> None:
+    def _interrupt(self) -> bool:
+        """Stop, once the answers under way are there; asked again, without them. Return whether that
+        changes anything."""
+        first, waited = not self.summary.interrupted, self._patient and self.summary.awaited > 0
+        self._patient = first
         self.summary.interrupted = True
+        self._gateway.close()
         self._stop.set()
+        return first or waited
+
+    def _awaited(self) -> int:
+        """Return how many answers are waited for, though the run is to stop."""
+        patient = self.summary.interrupted and self._patient
+        self.summary.awaited = self._gateway.under_way if patient else 0
+        return self.summary.awaited

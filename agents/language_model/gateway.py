@@ -123,6 +123,14 @@ class Gateway:
         self._addresses = Addresses()
         self._answered: dict[str, int] = {}
         """The first of the formats below in which each agent was answered, by its version."""
+        self.under_way = 0
+        """Calls that were sent and not answered yet."""
+        self._closed = False
+
+    def close(self) -> None:
+        """Send nothing more: whoever would waits until its match is given up. What was sent may still be
+        answered. Safe in a signal handler."""
+        self._closed = True
 
     async def complete(
         self,
@@ -180,6 +188,7 @@ class Gateway:
 
     async def _once(self, request: Request, tries: Tries, number: int) -> Completion:
         """Make one call in its turn, and enter it."""
+        await self._while_open()
         since = time.monotonic()
         library()  # importing it takes seconds, which are not to be the call's
         spec, connection = request.spec, tries.connection
@@ -190,10 +199,12 @@ class Gateway:
         asked = Asked(spec.version, tries.occasion.match or None, number, most)
         # First the budget: who waits for it is not to keep others from the endpoint.
         async with entered(self._book, asked) as entry, endpoint.slot(taken // 4 + given):
+            await self._while_open()
             timeout_s = tries.send(time.monotonic() - since)
             if timeout_s < tries.least_s:
                 raise silence(spec, address, tries.whole_s, LATE)
             entry.sent = True
+            self.under_way += 1
             try:
                 completion = await call(request, connection, address, timeout_s)
             except SchemaRefusedError:
@@ -211,12 +222,18 @@ class Gateway:
                 if timeout_s >= ENOUGH * tries.whole_s:
                     raise
                 raise silence(spec, address, timeout_s, LATE) from None
+            finally:
+                self.under_way -= 1
             completion = to_keep(completion, api_key(connection, address))
             refused = completion.fault == "context_overrun"  # before anybody worked on it
             entry.settle(Came.NOTHING if refused else Came.ANSWER, completion)
             endpoint.answered()
             self._addresses.answered(address)
             return within_context(completion, request, address)
+
+    async def _while_open(self) -> None:
+        if self._closed:
+            await asyncio.get_running_loop().create_future()  # which nothing ends but a cancellation
 
     def _failed(
         self, error: ProviderError, entry: Entry, endpoint: Endpoint, address: str | None, whole: bool

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 
 from arena.commands.closing_lines import in_words, set_aside
 from arena.commands.pace import Paces
+from arena.conversations import GRACE_S
 from arena.printable import plain
 from arena.summary import Summary
 from arena.tournament import Tournament
+from leaderboard.wording import counted
 
 SPARSE_S = 15.0
 """Where there is no terminal, progress is a line this often."""
@@ -78,8 +80,8 @@ def _sparse(paces: Paces) -> Tick:
 
 
 class News:
-    """What needs attention at once, each told once: an agent that is set aside, and the first void
-    attempt of an agent."""
+    """What needs attention at once, each told once: an agent that is set aside, the first void attempt
+    of an agent, and what an interrupted run waits for."""
 
     def __init__(self) -> None:
         self._told: set[tuple[str, str]] = set()
@@ -92,6 +94,9 @@ class News:
             elif tally.voids and not tally.set_aside and self._first("void", version):
                 void = f"{plain(tally.name)}: a first attempt is void ({in_words(tally.last_trouble)})"
                 yield f"{void}; such a match is tried again"
+        if summary.awaited and self._first("awaited", ""):
+            answers = counted(summary.awaited, "answer")
+            yield (f"waiting for {answers} under way, at most {GRACE_S:.0f} s; Ctrl-C again breaks off")
 
     def _first(self, kind: str, version: str) -> bool:
         told = (kind, version) in self._told

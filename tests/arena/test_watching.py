@@ -225,6 +225,16 @@ def test_a_table_is_drawn_a_few_times_a_second(monkeypatch: pytest.MonkeyPatch) 
     assert 8 <= draws <= 10  # one every 0.4 s, and the last two as it ends
 
 
+def test_what_a_stopped_run_waits_for_is_said_once() -> None:
+    run, news = summary(tally()), progress.News()
+    assert [*news.of(run)] == []
+    told = []
+    for left in (2, 1, 0):
+        run.awaited = left
+        told += news.of(run)
+    assert told == ["waiting for 2 answers under way, at most 20 s; Ctrl-C again breaks off"]
+
+
 def test_without_a_terminal_a_line_every_15_seconds_and_news_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -9,8 +9,9 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from typer.testing import CliRunner
 
 from agents.language_model import gateway
 from agents.language_model.book import Asked, Came
+from arena import conversations
 from arena.cli import app
 from arena.commands.cost_lines import budget_line, cost_lines
 from arena.entry import entry_from
@@ -31,7 +33,7 @@ from arena.store import Filter, Store
 from arena.summary import Summary
 from arena.tournament import Settings, Tournament
 from tests.agents.language_model import bargainer, faults
-from tests.agents.language_model.faulty_api import FaultyApi, faulty_api, seeded
+from tests.agents.language_model.faulty_api import FaultyApi, faulty_api, never, seeded
 from tests.arena.running import arena, command, environment, rows
 from tests.arena.test_spending import PLAN, SPEC, charge, ledger, opened
 
@@ -280,6 +282,63 @@ def test_a_budget_and_a_cache_outlive_a_kill(tmp_path: Path, api: FaultyApi, bil
 
 def hits(calls: list[dict[str, Any]]) -> int:
     return sum(row["came"] == "cached" for row in calls)
+
+
+# Stopped by the user
+
+
+def interrupting(at: int) -> Callable[..., None]:
+    """Plan no fault, but a Ctrl-C at a request."""
+    seen = count(1)
+
+    def plan(body: object, before: int) -> None:
+        if next(seen) == at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return plan
+
+
+def test_answers_under_way_at_a_stop_are_waited_for_paid_and_kept(
+    tmp_path: Path, api: FaultyApi, bill: list[int]
+) -> None:
+    """None is asked for after the stop, and with a cache none twice."""
+    api.latency_s, api.plan = 0.5, interrupting(40)
+    summary = run(tmp_path / "x.db", api.address, budget=100.0, cache=True)
+    assert summary.interrupted
+    assert summary.left > 0
+    calls, total = ledger(tmp_path / "x.db")
+    assert [row for row in calls if row["came"] not in ("answer", "cached", "nothing")] == []
+    assert total == sum(bill)
+    assert len(rows(tmp_path / "x.db", "answers")) == len(bill) == len(api.requests)
+    api.latency_s, api.plan = 0.01, never
+    assert run(tmp_path / "x.db", api.address, budget=100.0, cache=True).complete
+    assert set(asked(api).values()) == {1}
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_does_not_come_is_given_up(
+    again: bool, tmp_path: Path, api: FaultyApi, bill: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the time that it has, or at once where the user says so; it is charged its most."""
+    monkeypatch.setattr(conversations, "GRACE_S", 3600.0 if again else 0.3)
+    api.plan = lambda body, before: "hang"
+    seen: list[int] = []
+
+    def tick(summary: Summary) -> None:
+        if len(api.requests) == 16 and not summary.interrupted:
+            os.kill(os.getpid(), signal.SIGINT)
+        seen.append(summary.awaited)
+        if again and summary.awaited:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with Store.open(str(tmp_path / "x.db")) as store:
+        registered(store, api.address)
+        lineup = resolve(request_from(DESIGN), store)
+        assert Tournament(store, lineup, Settings(concurrency=16, budget=9.0)).run(tick).interrupted
+    assert max(seen) == 16
+    calls, total = ledger(tmp_path / "x.db")
+    assert [row["came"] for row in calls] == ["unknown"] * 16
+    assert total == sum(row["most_nano"] for row in calls) > 0
 
 
 # What the command says
