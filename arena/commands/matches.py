@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 SHOWN = 50
 """Rows of the table for people; --limit says otherwise, and JSON has all."""
+NOTED = 40
+"""Characters of what is noted of a match there, so that it keeps to a line; JSON and `arena show` have
+all."""
 
 
 def matches(
@@ -115,8 +118,9 @@ def _print(found: "list[Listed]", naming: "Naming", total: int) -> None:
     if not found:
         typer.echo("No such match.")
         return
-    columns = ("key", "scenario", "opens", "seller", "buyer", "ending", ">seller's", ">buyer's")
-    table = new_table(*columns, ">turns", "")
+    void = any(row.attempt for row in found)  # then nobody got anything
+    columns = ("key", "scenario", "opens", "seller", "buyer", "ending")
+    table = new_table(*columns, *(() if void else (">seller's", ">buyer's")), ">turns", "")
     for row in found:
         names = (
             naming.name(Role.SELLER, row.seller_version),
@@ -124,13 +128,14 @@ def _print(found: "list[Listed]", naming: "Naming", total: int) -> None:
         )
         utilities = [
             None if utility is None else f"{utility:.4f}"
-            for utility in (row.seller_utility, row.buyer_utility)
+            for utility in (() if void else (row.seller_utility, row.buyer_utility))
         ]
         where = (row.key[:10], row.scenario, row.opener)
         fault = f" ({row.at_fault})" if row.at_fault else ""
         if row.attempt:
             fault += f": {trouble(row.ending, row.trouble)}"
-        note = row.detail or row.withdrawn_reason
+        note = row.detail or row.withdrawn_reason or ""
+        note = note if len(note) <= NOTED else f"{note[: NOTED - 3]}..."
         add_row(table, *where, *names, row.ending + fault, *utilities, row.turns, note)
     print_table(table)
     if total > len(found):

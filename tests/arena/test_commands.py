@@ -319,6 +319,25 @@ def test_void_attempts_are_listed_and_shown(tmp_path: Path) -> None:
     assert "--void shows the last one" in refused("show", listed[0]["key"])
 
 
+def test_a_long_detail_keeps_to_the_line_of_its_attempt(tmp_path: Path) -> None:
+    (tmp_path / "wordy.py").write_text(
+        "from agents.agent import ProviderError, Trouble\n"
+        "class Bot:\n"
+        "    def begin(self, role, brief, rng): return self\n"
+        "    def reply(self, view): raise ProviderError('nobody is there ' * 20, Trouble.CONNECTION)\n"
+    )
+    invoke("register", "wordy", "--plugin", "wordy:Bot")
+    whom = ("--sellers", "wordy", "--buyers", "linear", "--domains", "car_sale", "--scenarios", "1")
+    CliRunner().invoke(app, ["run-tournament", *whom])
+    told = [json.loads(line) for line in invoke("matches", "--void", "--json").splitlines()]
+    assert [match["detail"].strip() for match in told] == [("nobody is there " * 20).strip()] * 4
+    *_, rule, first, second, third, fourth = invoke("matches", "--void").strip().splitlines()
+    assert set(rule.strip()) == {"─"}
+    for line in (first, second, third, fourth):
+        assert line.strip().startswith(told[0]["key"][:10])
+        assert line.rstrip().endswith("nobody is there nobody is there nobod...")
+
+
 # the registry's commands, designs, mistakes
 
 
