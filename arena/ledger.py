@@ -17,7 +17,7 @@ class Ledger:
     """A buffer in front of the store. Leaving its context commits what it holds."""
 
     def __init__(self, store: Store, beside: Callable[[], None] = lambda: None) -> None:
-        """`beside` writes what else is to be written whenever this commits."""
+        """`beside` is called whenever this commits, and has written its part when it returns."""
         self._store, self._beside = store, beside
         self._known = store.scenario_keys()
         self._scenarios: dict[str, Drawn] = {}
