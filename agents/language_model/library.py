@@ -14,6 +14,8 @@ from agents.spec import Connection
 
 NO_KEY = "no-key"
 """Sent to an `api_base` for which no key is named: local servers take anything."""
+HERE = ("127.0.0.1", "localhost", "::1")
+"""This machine, which is never asked through a proxy."""
 MOST_TOKENS = 10**9
 """No call takes more: this project's choice."""
 NEW_OBJECTS = 20_000
@@ -30,6 +32,7 @@ def library() -> Any:
     os.environ["REPEATED_STREAMING_CHUNK_LIMIT"] = str(10**9)
     # How much goes at once is the endpoint's to say; who waits for a connection loses time meanwhile.
     os.environ["AIOHTTP_CONNECTOR_LIMIT"] = os.environ["AIOHTTP_CONNECTOR_LIMIT_PER_HOST"] = "10000"
+    spare_this_machine()
     # It leaves one behind where a call is cancelled before it began, as at Ctrl-C.
     left = r"coroutine '\w+\.a(sync_)?(completion|streaming)\w*' was never awaited"
     warnings.filterwarnings("ignore", left, RuntimeWarning)
@@ -45,6 +48,12 @@ def library() -> Any:
     litellm.turn_off_message_logging = True
     _count_only_counts(litellm.Usage)
     return litellm
+
+
+def spare_this_machine() -> None:
+    """Have clients ask servers on this machine without the proxy that variables name: it has no way here."""
+    name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"
+    os.environ[name] = ",".join(filter(None, (os.environ.get(name), *HERE)))
 
 
 def _count_only_counts(usage: Any) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from agents.language_model.library import HERE
 from agents.language_model.sent import Reader
 from agents.spec import AgentSpec, Connection
 
@@ -50,7 +51,9 @@ def route(spec: AgentSpec, connection: Connection) -> Route:
 def redirected(spec: AgentSpec, connection: Connection) -> Route | None:
     """Return :func:`route` where variables change it; None where they do not. LiteLLM is not imported
     where no variable could."""
-    if not getproxies() and not any(_NAMES.search(n) and _host(v) for n, v in os.environ.items()):
+    if not getproxies().keys() - {"no"} and not any(
+        _NAMES.search(n) and _host(v) for n, v in os.environ.items()
+    ):
         return None
     found = route(spec, connection)
     return found if found.words is not None else None
@@ -67,7 +70,8 @@ def _proxy(address: str) -> str | None:
     parts = urlsplit(address)
     proxies = getproxies()
     named = proxies.get(parts.scheme) or proxies.get("all")
-    if named is None or proxy_bypass(parts.hostname or ""):
+    host = parts.hostname or ""
+    if named is None or host in HERE or proxy_bypass(host):
         return None
     return _host(named if "://" in named else f"http://{named}")
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 import pytest
 
@@ -13,6 +14,7 @@ from agents.agent import ProviderError, View
 from agents.language_model import model_spec
 from agents.language_model.agent import LanguageModelAgent
 from agents.language_model.gateway import Gateway
+from agents.language_model.library import library, spare_this_machine
 from agents.language_model.route import Route, redirected, route
 from agents.spec import AgentSpec, Connection
 from arena.play import briefs
@@ -89,6 +91,24 @@ def test_a_proxy_is_told_where_one_is_asked(api: Api, monkeypatch: pytest.Monkey
     assert redirected(spec, connection) == Route("far.invalid:8000", None, urlsplit(api.address).netloc)
     monkeypatch.setenv("NO_PROXY", "far.invalid")
     assert redirected(spec, connection) is None
+
+
+@pytest.mark.parametrize("model", ["hosted_vllm/m", "openai/m"])
+@pytest.mark.parametrize("no_proxy", [{}, {"NO_PROXY": "far.invalid"}, {"no_proxy": "far.invalid"}])
+def test_this_machine_is_asked_without_a_proxy(
+    api: Api, monkeypatch: pytest.MonkeyPatch, model: str, no_proxy: dict[str, str]
+) -> None:
+    for name in ("HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name, value in no_proxy.items():
+        monkeypatch.setenv(name, value)
+    library()
+    spare_this_machine()  # as the library does in a process that begins with these variables
+    api.answers = [chat()]
+    ask(model, Connection(api_base=api.address))
+    assert len(api.requests) == 1
+    assert redirected(model_spec(model), Connection(api_base=api.address)) is None
+    assert proxy_bypass("far.invalid") == bool(no_proxy)
 
 
 def receipt(spec: AgentSpec, connection: Connection) -> Mapping[str, Any]:
