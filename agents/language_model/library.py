@@ -51,7 +51,7 @@ def library() -> Any:
 
 
 def spare_this_machine() -> None:
-    """Have clients ask servers on this machine without the proxy that variables name: it has no way here."""
+    """Have servers on this machine asked without the proxy that variables name: it has no way here."""
     name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"
     os.environ[name] = ",".join(filter(None, (os.environ.get(name), *HERE)))
 
