@@ -66,11 +66,21 @@ def _only_object(text: str) -> dict[str, Any]:
 
 def _headless_thinking(text: str) -> int:
     """Return where a thinking block ends whose opening tag stood in the prompt, as some chat templates
-    have it; 0 where there is none. An answer that starts with its object has none."""
+    have it; 0 where there is none. An answer that starts with its object has none, nor one whose closing
+    tag stands in a string of the object."""
     tag = _TAG.search(text)
-    if tag is None or not tag[1] or _STARTS_WITH_OBJECT.match(text):
+    if tag is None or not tag[1] or _STARTS_WITH_OBJECT.match(text) or _in_object(text, tag.start()):
         return 0
     return tag.end()
+
+
+def _in_object(text: str, position: int) -> bool:
+    """Return whether what begins at the first brace is JSON that goes on past `position`."""
+    start = text.find("{", 0, position)
+    try:
+        return start >= 0 and _ANY_JSON.raw_decode(text, start)[1] > position
+    except (ValueError, RecursionError):
+        return False
 
 
 def _next_brace(text: str, position: int) -> int:
@@ -115,4 +125,5 @@ def _not_finite(name: str) -> NoReturn:
     raise _Faulty(Fault.NOT_FINITE)
 
 
+_ANY_JSON = json.JSONDecoder()
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_not_finite)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agents.agent import ActionKind
@@ -73,6 +73,7 @@ def test_an_object_is_read_as_it_stands_whatever_its_strings_hold(
     assert parse(json.dumps(content, ensure_ascii=ascii_only, indent=indent)) == read(content)
 
 
+@example({"action": "propose", "message": "</think>"}, ["So: "], [])
 @given(answers, st.lists(harmless | thinking, max_size=3), st.lists(harmless | thinking, max_size=3))
 def test_text_and_thinking_around_the_object_change_nothing(
     content: dict[str, Any], before: list[str], after: list[str]
