@@ -45,7 +45,9 @@ def route(spec: AgentSpec, connection: Connection) -> Route:
     host = _host(address or "")
     if address is None or host is None:
         return Route(None)
-    return Route(host, next((n for n, value in said if _host(value) == host), None), _proxy(address))
+    provider = (spec.model or "").partition("/")[0].upper()
+    named = sorted((n for n, v in said if _host(v) == host), key=lambda n: not n.startswith(provider))
+    return Route(host, named[0] if named else None, _proxy(address))
 
 
 def redirected(spec: AgentSpec, connection: Connection) -> Route | None:

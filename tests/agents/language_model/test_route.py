@@ -69,6 +69,15 @@ def test_the_host_is_the_one_that_is_asked(
     assert found.words == f"at {found.host}, as {variable} says"
 
 
+def test_of_two_variables_with_one_address_it_is_the_providers(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("ANTHROPIC_API_BASE", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(variable, api.address)
+    assert route(model_spec("openai/gpt-4o"), Connection()).by == "OPENAI_BASE_URL"
+    assert route(model_spec("anthropic/claude-haiku-4-5"), Connection()).by == "ANTHROPIC_API_BASE"
+
+
 def test_without_variables_it_is_the_providers_own() -> None:
     spec = model_spec("anthropic/claude-haiku-4-5")
     assert route(spec, Connection()) == Route("api.anthropic.com")
