@@ -33,6 +33,8 @@ class ActionKind(StrEnum):
     TALK = "talk"
     """Say something and leave the standing offer as it is."""
 
+    __hash__ = str.__hash__  # as that of Role
+
 
 class Action(NamedTuple):
     """The binding part of a turn.
@@ -75,6 +77,11 @@ class Brief:
     def default(self) -> Package:
         """The package of public defaults."""
         return tuple(term.options.index(term.default) for term in self.terms)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many options each term has."""
+        return tuple(len(term.options) for term in self.terms)
 
 
 class View(NamedTuple):

@@ -103,38 +103,61 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
     receipts: dict[Role, Mapping[str, Any]] = {}
     standing: Package | None = None
     standing_by: Role | None = None
+    sides = [(role, told[role]) for role in (opener, opener.other)]
 
     def finish(
-        ending: Ending, at_fault: Role | None = None, detail: str = "", trouble: Trouble | None = None
+        ending: Ending,
+        deal: Package | None = None,
+        at_fault: Role | None = None,
+        detail: str = "",
+        trouble: Trouble | None = None,
     ) -> Outcome:
-        deal = standing if ending is Ending.AGREEMENT else None
         seller, buyer = (None, None) if ending.void else scores(scenario, ending, deal, at_fault)
         return Outcome(ending, at_fault, deal, seller, buyer, turns, detail, trouble, receipts)
 
     for number in range(2 * rules.limit(scenario)):
-        role = opener if number % 2 == 0 else opener.other
-        view = View(told[role], number // 2, tuple(history), standing, standing_by)
-        turn, failure = yield from _turn(role, view, receipts)
+        role, brief = sides[number % 2]
+        view = View(brief, number // 2, tuple(history), standing, standing_by)
+        reply = yield role, view
+        turn = _at_once(reply, view)
+        failure: Failure | None = None
+        if turn is None:
+            turn, failure = yield from _turn(reply, view, receipts)
         turns.append(turn)
         if failure is not None:
-            return finish(failure.ending, role, failure.detail, failure.trouble)
+            return finish(failure.ending, None, role, failure.detail, failure.trouble)
         if turn.kind is ActionKind.ACCEPT:
-            return finish(Ending.AGREEMENT)
+            return finish(Ending.AGREEMENT, standing)
         if turn.kind is ActionKind.WALK_AWAY:
             return finish(Ending.WALK_AWAY)
         if turn.offer is not None:
-            standing, standing_by = _filled(turn.offer, scenario.default), role
+            standing_by = role
+            standing = _filled(turn.offer, scenario.default) if UNNAMED in turn.offer else turn.offer
         history.append(Event(role, turn.kind, turn.offer, turn.message))  # type: ignore[arg-type]
     return finish(Ending.DEADLINE)
 
 
+def _at_once(reply: Reply | Failure, view: View) -> Turn | None:
+    """Return the turn of a legal structured reply of which nothing else is to be kept, else None. Nearly
+    all turns of scripted matches are such."""
+    if isinstance(reply, Failure) or reply.action is None or reply.text is not None:
+        return None
+    if reply.usage is not None or reply.receipt is not None or reply.fault is not None:
+        return None
+    action, message, brief = reply.action, reply.message, view.brief
+    offer = judge(action, message, brief, view.standing_by)
+    if isinstance(offer, Fault):
+        return None
+    return Turn(brief.role, action.kind, offer, message, reply.reasoning)
+
+
 def _turn(
-    role: Role, view: View, receipts: dict[Role, Mapping[str, Any]]
+    reply: Reply | Failure, view: View, receipts: dict[Role, Mapping[str, Any]]
 ) -> Generator[tuple[Role, View], Reply | Failure, tuple[Turn, Failure | None]]:
-    """Ask `role` until an answer is legal, it fails, or it has no attempts left."""
+    """Take a reply, and ask again until an answer is legal, it fails, or no attempts are left."""
     attempts: tuple[Attempt, ...] = ()
+    role = view.brief.role
     while True:
-        reply = yield role, view
         if isinstance(reply, Failure):
             return Turn(role, None, None, "", "", attempts), reply
         if reply.receipt is not None:
@@ -149,6 +172,7 @@ def _turn(
             forfeit = Failure(Ending.FORFEIT_FORMAT, turn.value)
             return Turn(role, None, None, "", "", attempts), forfeit
         view = view._replace(fault=turn.description)
+        reply = yield role, view
 
 
 def _read(reply: Reply, view: View) -> Turn | Fault:
@@ -163,15 +187,13 @@ def _read(reply: Reply, view: View) -> Turn | Fault:
         action, message = answer.action, answer.message
         reasoning = reasoning or answer.reasoning
     brief = view.brief
-    offer = judge(action, message, brief.terms, brief.message_limit, view.standing_by, brief.role)
+    offer = judge(action, message, brief, view.standing_by)
     if isinstance(offer, Fault):
         return offer
     return Turn(brief.role, action.kind, offer, message, reasoning)
 
 
 def _filled(offer: Package, default: Package) -> Package:
-    if UNNAMED not in offer:
-        return offer
     return tuple(d if o == UNNAMED else o for o, d in zip(offer, default, strict=True))
 
 

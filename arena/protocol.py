@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from agents.agent import UNNAMED, Action, ActionKind
-from scenarios.domain import Term
+from agents.agent import UNNAMED, Action, ActionKind, Brief
 from scenarios.draw import TURNS
 from scenarios.scenario import Package, Role, Scenario
 
@@ -119,16 +118,17 @@ class Rules:
         return self.turns or scenario.turn_limit
 
 
-def resolve(terms: Mapping[str, str] | Package | None, table: tuple[Term, ...]) -> Package | Fault:
+def resolve(terms: Mapping[str, str] | Package | None, brief: Brief) -> Package | Fault:
     """Return a proposal's terms as option indices (UNNAMED where left out), or what is wrong."""
     if type(terms) is tuple:
-        return _check_indices(terms, table)
+        return _check_indices(terms, brief.sizes)
     if isinstance(terms, (list, tuple)):
         return Fault.POSITIONAL_TERMS
     if terms is None or not isinstance(terms, Mapping):
         return Fault.NO_TERMS if terms is None else Fault.WRONG_TYPE
     if not terms:
         return Fault.NO_TERMS
+    table = brief.terms
     position = {term.name: index for index, term in enumerate(table)}
     offer = [UNNAMED] * len(table)
     for name, option in terms.items():
@@ -144,30 +144,25 @@ def resolve(terms: Mapping[str, str] | Package | None, table: tuple[Term, ...]) 
 
 
 def judge(
-    action: Action,
-    message: str,
-    table: tuple[Term, ...],
-    limit: int,
-    standing_by: Role | None,
-    role: Role,
+    action: Action, message: str, brief: Brief, standing_by: Role | None
 ) -> Package | Fault | None:
     """Return the turn's offer (None unless it proposes), or the first fault of an illegal turn.
 
     `standing_by` is who made the standing offer, None where there is none.
     """
-    if len(message) > limit:
+    if len(message) > brief.message_limit:
         return Fault.MESSAGE_TOO_LONG
     if not message.isascii() and _SURROGATE.search(message):
         return Fault.LONE_SURROGATE
     kind, terms = action
     if kind is ActionKind.PROPOSE:
-        return resolve(terms, table)
+        return _check_indices(terms, brief.sizes) if type(terms) is tuple else resolve(terms, brief)
     if terms:
         return Fault.STRAY_TERMS
     if kind is ActionKind.ACCEPT:
         if standing_by is None:
             return Fault.NOTHING_TO_ACCEPT
-        if standing_by is role:
+        if standing_by is brief.role:
             return Fault.OWN_OFFER
     return None
 
@@ -191,14 +186,12 @@ def scores(
     return seller, buyer
 
 
-def _check_indices(terms: Package, table: tuple[Term, ...]) -> Package | Fault:
-    if len(terms) != len(table):
+def _check_indices(terms: Package, sizes: tuple[int, ...]) -> Package | Fault:
+    if len(terms) != len(sizes):
         return Fault.POSITIONAL_TERMS
-    named = False
-    for option, term in zip(terms, table, strict=True):
+    for option, size in zip(terms, sizes, strict=True):
         if type(option) is not int:
             return Fault.OPTION_NOT_TEXT
-        if not UNNAMED <= option < len(term.options):
+        if not UNNAMED <= option < size:
             return Fault.UNKNOWN_OPTION
-        named = named or option >= 0
-    return terms if named else Fault.NO_TERMS
+    return terms if max(terms) != UNNAMED else Fault.NO_TERMS

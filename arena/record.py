@@ -192,7 +192,8 @@ def played(
 def spent(turns: Sequence[Turn], role: Role) -> Spent:
     """Add up what `role`'s attempts took; a sum is None where a call's share is not known, or where it
     is of more tokens than can be true."""
-    attempts = [attempt for turn in turns if turn.role is role for attempt in turn.attempts]
+    asked = [turn for turn in turns if turn.attempts and turn.role is role]
+    attempts = [attempt for turn in asked for attempt in turn.attempts]
     if not attempts:
         return _NOTHING
     usages = [attempt.usage for attempt in attempts if attempt.usage is not None]

@@ -11,6 +11,8 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from agents.agent import ActionKind, Usage
 from arena.play import Attempt, Turn
 from arena.protocol import Fault
@@ -30,9 +32,14 @@ _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 
 def encode(turns: Sequence[Turn]) -> bytes:
     """Return the blob of `turns`."""
-    text = json.dumps([_row(turn) for turn in turns], separators=(",", ":"), ensure_ascii=False)
-    # Lone surrogates may come from a model; surrogatepass keeps them, so nothing is lost.
-    return bytes([VERSION]) + zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+    rows = [_row(turn) for turn in turns]
+    try:
+        text = msgspec.json.encode(rows)
+    except UnicodeEncodeError:
+        # Lone surrogates may come from a model; surrogatepass keeps them, so nothing is lost.
+        written = json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
+        text = written.encode("utf-8", "surrogatepass")
+    return bytes([VERSION]) + zlib.compress(text, 1)
 
 
 def decode(blob: bytes) -> list[Turn]:

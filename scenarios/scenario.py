@@ -24,6 +24,9 @@ class Role(StrEnum):
     SELLER = "seller"
     BUYER = "buyer"
 
+    # A text's own hash: that of Enum is Python code, which a match's dictionaries would run every turn.
+    __hash__ = str.__hash__
+
     @property
     def other(self) -> "Role":
         """The side across the table."""

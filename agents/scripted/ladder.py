@@ -9,8 +9,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 from math import prod
+
+import numpy as np
 
 from scenarios.scenario import Package, Preferences
 
@@ -37,17 +38,12 @@ class Ladder:
 @lru_cache(maxsize=32)
 def ladder(preferences: Preferences) -> Ladder:
     """Return the side's ladder: never empty, and never below its walk-away value."""
-    table = preferences.table
     if space_size(preferences) <= WHOLE_SPACE:
-        found = {
-            package: preferences.points(package)
-            for package in product(*(range(len(row)) for row in table))
-        }
+        whole = _whole_space(preferences.table)
     else:
-        found = _along_the_path(table)
-    rational = {k: v for k, v in found.items() if v >= preferences.walk_away_points}
-    pairs = sorted((points, package) for package, points in (rational or found).items())
-    return Ladder(tuple(package for _, package in pairs), tuple(points for points, _ in pairs))
+        whole = _along_the_path(preferences.table)
+    first = bisect_left(whole.points, preferences.walk_away_points)
+    return Ladder(whole.packages[first:], whole.points[first:]) if first < len(whole.points) else whole
 
 
 def space_size(preferences: Preferences) -> int:
@@ -60,8 +56,19 @@ def best_package(preferences: Preferences) -> Package:
     return tuple(row.index(max(row)) for row in preferences.table)
 
 
-def _along_the_path(table: Sequence[Sequence[int]]) -> dict[Package, int]:
-    """Return the packages, with their points, on and one term beside the path of least losses."""
+def _whole_space(table: Sequence[Sequence[int]]) -> Ladder:
+    """Return all packages."""
+    points_P = np.zeros(1, dtype=np.int64)
+    for row in table:
+        points_P = np.add.outer(points_P, row).ravel()
+    # A package's place in P is its rank among packages, so that a stable sort keeps ties in order.
+    order_P = np.argsort(points_P, kind="stable")
+    packages = np.transpose(np.unravel_index(order_P, [len(row) for row in table])).tolist()
+    return Ladder(tuple(map(tuple, packages)), tuple(points_P[order_P].tolist()))
+
+
+def _along_the_path(table: Sequence[Sequence[int]]) -> Ladder:
+    """Return the packages on and one term beside the path of least losses."""
     orders = [sorted(range(len(row)), key=lambda o, row=row: -row[o]) for row in table]  # type: ignore[misc]
     depth = [0] * len(table)
     found: dict[Package, int] = {}
@@ -74,8 +81,10 @@ def _along_the_path(table: Sequence[Sequence[int]]) -> dict[Package, int]:
             if d + 1 < len(orders[i])
         ]
         if not losses:
-            return found
+            break
         depth[min(losses)[1]] += 1
+    pairs = sorted((points, package) for package, points in found.items())
+    return Ladder(tuple(package for _, package in pairs), tuple(points for points, _ in pairs))
 
 
 def _add_neighbours(found: dict[Package, int], rung: Package, table: Sequence[Sequence[int]]) -> None:

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from agents.agent import Brief, Negotiator, Reply, View, accept, propose
 from agents.scripted.aspiration import check_positive, check_share, time_dependent_target, whole
 from agents.scripted.ladder import ladder
-from scenarios.scenario import SCALE, Package, Preferences, Role
+from scenarios.scenario import SCALE, Preferences, Role
 
 Acceptance = Literal["next", "target"]
 """When to accept: at least as good as the package to be sent next (AC_next), or as the target."""
@@ -39,32 +39,32 @@ class TimeDependent:
 
     def begin(self, brief: Brief, rng: Random) -> Negotiator:
         """Return one match's negotiator."""
-        offers, least = _schedule(self, brief.preferences, brief.most_turns)
-        return _Negotiator(brief, offers, least)
+        proposals, least = _schedule(self, brief.preferences, brief.most_turns)
+        return _Negotiator(brief, proposals, least)
 
 
 @lru_cache(maxsize=64)
 def _schedule(
     strategy: TimeDependent, preferences: Preferences, most_turns: int
-) -> tuple[tuple[Package, ...], tuple[int, ...]]:
-    """Return for every turn the package to propose and the fewest points to accept."""
+) -> tuple[tuple[Reply, ...], tuple[int, ...]]:
+    """Return for every turn the proposal and the fewest points to accept."""
     rungs = ladder(preferences)
-    offers, least = [], []
+    proposals, least = [], []
     for turn in range(most_turns):
         target = time_dependent_target(preferences, strategy.exponent, strategy.floor, turn / most_turns)
         offer = rungs.at_least(whole(target))
         wanted = preferences.points(offer) if strategy.acceptance == "next" else target
         wanted -= strategy.margin * SCALE
-        offers.append(offer)
+        proposals.append(propose(offer))
         least.append(max(whole(wanted), preferences.walk_away_points))
-    return tuple(offers), tuple(least)
+    return tuple(proposals), tuple(least)
 
 
 class _Negotiator:
-    __slots__ = ("_least", "_offers", "_other", "_points")
+    __slots__ = ("_least", "_other", "_points", "_proposals")
 
-    def __init__(self, brief: Brief, offers: tuple[Package, ...], least: tuple[int, ...]) -> None:
-        self._offers, self._least = offers, least
+    def __init__(self, brief: Brief, proposals: tuple[Reply, ...], least: tuple[int, ...]) -> None:
+        self._proposals, self._least = proposals, least
         self._points = brief.preferences.points
         self._other: Role = brief.role.other
 
@@ -76,4 +76,4 @@ class _Negotiator:
             and self._points(standing) >= self._least[turn]
         ):
             return accept()
-        return propose(self._offers[turn])
+        return self._proposals[turn]

@@ -7,6 +7,7 @@ import pytest
 
 from agents.agent import ActionKind
 from arena.answer import Answer, parse
+from arena.play import briefs
 from arena.protocol import (
     ANSWER_LIMIT,
     ATTEMPTS,
@@ -15,6 +16,7 @@ from arena.protocol import (
     MOST_TURNS,
     Ending,
     Fault,
+    Rules,
     judge,
     scores,
 )
@@ -40,7 +42,8 @@ def judged(text: str) -> Answer | Fault:
     answer = parse(text)
     if isinstance(answer, Fault):
         return answer
-    offer = judge(answer.action, answer.message, FLAT.terms, MESSAGE_LIMIT, None, Role.SELLER)
+    brief = briefs(FLAT, SCENARIO, Rules())[Role.SELLER]
+    offer = judge(answer.action, answer.message, brief, None)
     return offer if isinstance(offer, Fault) else answer
 
 
