@@ -1,6 +1,6 @@
 """The concession ladder, against all packages sorted one by one."""
 
-from itertools import product
+from itertools import pairwise, product
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ def preferences(draw: st.DrawFn) -> Preferences:
     """Two to four terms of two to four options; many packages are worth the same."""
     cuts = sorted(draw(st.sets(st.integers(1, 9), min_size=1, max_size=3)))
     edges = [0, *(10 * cut for cut in cuts), 100]
-    weights = tuple(after - before for before, after in zip(edges, edges[1:], strict=False))
+    weights = tuple(after - before for before, after in pairwise(edges))
     rows = tuple(tuple(draw(values.flatmap(st.permutations))) for _ in weights)
     return Preferences(weights, rows, draw(st.integers(0, SCALE)))
 
