@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 help:
 	@echo "make demo       play a tournament of the scripted panel and print the board"
 	@echo "make train-demo train a tiny seller on the CPU and print what it gained (minutes)"
-	@echo "make test       run the test suite (minutes)"
+	@echo "make test       run the test suite, in two processes (minutes; WORKERS=4: in four)"
 	@echo "make test-slow  run the slow tests: real language models, kill and resume, simulations"
 	@echo "make bench      run the benchmarks and print their table"
 	@echo "make lint       ruff, mypy and the pre-commit hooks"
@@ -32,7 +33,7 @@ train-demo: $(VENV)/.train
 	@echo "Browse it:   $(BIN)/arena leaderboard --db train-demo.db"
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)

@@ -32,7 +32,11 @@ def ready(postgres: Server) -> Iterator[str]:
         yield str(make_url(address).database)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
+"""The databases that the arena can be on; that they answer alike is tested at once (test_alike.py)."""
+
+
+@pytest.fixture(params=BOTH)
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Where a new database is: `arena.db` in the test's folder, and on a server, opened before."""
     if request.param == "sqlite":
@@ -43,7 +47,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield made
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=BOTH)
 def unopened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Where there is no database yet, or an empty one on a server."""
     if request.param == "sqlite":

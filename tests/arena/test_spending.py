@@ -31,10 +31,6 @@ PLAN = design()
 MOST = 0.0123
 """US dollars that a call can cost."""
 
-slow_on_a_server = pytest.mark.parametrize(
-    "address", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
-)
-
 
 class Provider:
     """Bills what it works on to a file, which outlives the process, and fails now and then."""
@@ -155,7 +151,7 @@ def _play_for_ever(
         book.flush()
 
 
-@slow_on_a_server
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_ceiling_holds_over_kills(address: str, tmp_path: Path, seed: int) -> None:
     bill = tmp_path / "bill"
@@ -179,7 +175,6 @@ def test_a_ceiling_holds_over_kills(address: str, tmp_path: Path, seed: int) -> 
     assert ceiling * NANO - total < nano(MOST)
 
 
-@slow_on_a_server
 def test_a_ceiling_holds_over_two_runs_at_once(address: str, tmp_path: Path) -> None:
     bill, ceiling = tmp_path / "bill", 12.0
     opened(address).close()

@@ -26,6 +26,7 @@ def reserve(address: str, bill: str, start: Barrier) -> None:
             own += fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["postgresql"], indirect=True)
 def test_two_runs_that_reserve_at_once_never_pass_the_ceiling(address: str) -> None:
     with Store.open(address) as store:

@@ -174,6 +174,7 @@ def test_the_design_s_hash_and_scores_are_those_of_a_run_without(tmp_path: Path,
     assert scores[0.0] == scores[SHARE]
 
 
+@pytest.mark.slow
 def test_void_replays_harm_nothing(store: Store, api, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are no void match of the design's, and are tried as often as any other match."""
     api.answers = Served(lambda count: 0.5)

@@ -245,7 +245,7 @@ def test_a_worker_that_dies_loses_nothing_that_was_played(store: Store, tmp_path
     assert {key: after[key] for key in before} == before
 
 
-@pytest.mark.parametrize("politely", [False, True])
+@pytest.mark.parametrize("politely", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_plug_in_that_ends_its_process_forfeits(store: Store, politely: bool) -> None:
     """Each of its matches, and nobody else's; the tournament goes on to its end."""
     plug_in(store, "crash", "Crash", politely=politely)
