@@ -15,6 +15,7 @@ from arena.commands.compare import compare
 from arena.commands.costs import costs
 from arena.commands.design import design_app
 from arena.commands.designs import designs
+from arena.commands.doctor import doctor
 from arena.commands.drift import drift
 from arena.commands.evaluate import evaluate_runs
 from arena.commands.export import export
@@ -88,6 +89,7 @@ TOURNAMENTS = "Tournaments"
 TRAINING = "Training"
 RECORD = "What the record says"
 GROUND = "What is bargained over, and how"
+HEALTH = "This machine"
 
 app.command(rich_help_panel=AGENTS)(register)
 app.command(rich_help_panel=AGENTS)(agents)
@@ -116,6 +118,7 @@ app.command(rich_help_panel=RECORD)(matches)
 app.command(rich_help_panel=RECORD)(show)
 app.add_typer(scenarios_app, rich_help_panel=GROUND)
 app.add_typer(prompt_app, rich_help_panel=GROUND)
+app.command(rich_help_panel=HEALTH)(doctor)
 
 if __name__ == "__main__":
     app()  # launchers of several processes name a module
