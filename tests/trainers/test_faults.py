@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("trl", reason="training needs pip install 'bargaining-arena[train]'")
 
-from agents.language_model import provider
+from agents.language_model import gateway, model_spec
 from agents.plugin import plugin_spec
 from agents.scripted import spec_of
 from agents.spec import AgentSpec, Connection
@@ -107,7 +107,7 @@ def pool_of(*specs: AgentSpec, connection: Connection | None = None) -> Pool:
 
 
 def served(api: Api, timeout_s: float | None = None) -> Pool:
-    spec = AgentSpec(kind="model", model="hosted_vllm/buyer", prompt_version="v1")
+    spec = model_spec("hosted_vllm/buyer", prompt_version="v1")
     return pool_of(spec, connection=Connection(api_base=api.address, timeout_s=timeout_s))
 
 
@@ -161,7 +161,7 @@ def test_a_provider_that_fails_voids_every_match_and_nothing_is_learned(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over HTTP, from step to step; the run says so at once, and ends after as many as the limit."""
-    monkeypatch.setattr(provider, "PAUSES_S", (0.01, 0.01))
+    monkeypatch.setattr(gateway, "_backoff", lambda state: 0.01)
     with scripted_api() as api:
         api.answers = Always([error(503, "the buyer is overloaded")])
         run = make(served(api), steps=4, save_steps=1).train(TALK)
@@ -202,7 +202,7 @@ def test_a_model_that_answers_rubbish_forfeits(make: Any) -> None:
 def test_one_buyer_that_fails_leaves_the_others_to_learn_from(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(provider, "PAUSES_S", (0.01, 0.01))
+    monkeypatch.setattr(gateway, "_backoff", lambda state: 0.01)
     with scripted_api() as api:
         api.answers = Always([error(500, "down")])
         pool = {**served(api), **pool_of(spec_of("linear"))}

@@ -16,6 +16,12 @@ FIRST = '{"action": "propose", "terms": {"rent": "$900"}}'
 SECOND = '{"action": "propose", "terms": {"rent": "$1,100"}}'
 TRUNCATED = '{"message": "A sunny flat", "action": "propose", "terms": {"rent": "$1,1'
 TIMEOUT = 0.25
+"""Seconds that a turn may take where it is to take longer."""
+
+
+def limit(cause: str) -> float:
+    """Return the seconds that a turn may take: where nothing hangs, more than any machine needs."""
+    return TIMEOUT if "hang" in cause else 30.0
 
 
 WAITED_FOR: list[str] = []

@@ -15,7 +15,16 @@ from agents.agent import Action, ActionKind, Reply, View, accept
 from arena import drivers
 from arena.protocol import ATTEMPTS, Ending, Fault
 from scenarios.scenario import Role
-from tests.arena.protocol.causes import FAULTY, FINE, OFFER, STOPS, TIMEOUT, WAITED_FOR, hang_asleep
+from tests.arena.protocol.causes import (
+    FAULTY,
+    FINE,
+    OFFER,
+    STOPS,
+    TIMEOUT,
+    WAITED_FOR,
+    hang_asleep,
+    limit,
+)
 from tests.arena.protocol.flat import Replay, Step, match, run_event_loop, run_loop, said
 
 BOTH_DRIVERS = pytest.mark.parametrize("driver", [run_loop, run_event_loop])
@@ -62,7 +71,7 @@ def test_what_is_not_an_answer_stops_the_match_at_once(cause: str, driver: Any) 
     step, kind, ending, seller_score, buyer_score = STOPS[cause]
     seller = Replay([step], kind)
     WAITED_FOR.clear()
-    outcome = match(seller, talk_for_ever(), driver=driver, timeout=TIMEOUT)
+    outcome = match(seller, talk_for_ever(), driver=driver, timeout=limit(cause))
     assert WAITED_FOR == []
     assert (outcome.ending, outcome.at_fault) == (ending, Role.SELLER)
     assert (outcome.seller_score, outcome.buyer_score) == (seller_score, buyer_score)
@@ -74,7 +83,7 @@ def test_what_is_not_an_answer_stops_the_match_at_once(cause: str, driver: Any) 
 @pytest.mark.parametrize("cause", STOPS)
 def test_the_same_on_a_later_turn(cause: str, driver: Any) -> None:
     step, kind, ending, *_ = STOPS[cause]
-    outcome = match(Replay([accept(), step], kind), talk_for_ever(), driver=driver, timeout=TIMEOUT)
+    outcome = match(Replay([accept(), step], kind), talk_for_ever(), driver=driver, timeout=limit(cause))
     assert (outcome.ending, outcome.at_fault, len(outcome.turns)) == (ending, Role.SELLER, 1)
     assert [attempt.fault for attempt in outcome.turns[0].attempts] == [Fault.NOTHING_TO_ACCEPT]
 
@@ -99,7 +108,7 @@ BEGINNINGS: dict[str, tuple[Step, str, Ending]] = {
 def test_begin_is_judged_as_the_first_turn(cause: str, driver: Any) -> None:
     step, kind, ending = BEGINNINGS[cause]
     seller = Replay([accept()], kind, begin=step)
-    outcome = match(seller, talk_for_ever(), driver=driver, timeout=TIMEOUT)
+    outcome = match(seller, talk_for_ever(), driver=driver, timeout=limit(cause))
     assert (outcome.ending, outcome.at_fault) == (ending, Role.SELLER)
     assert not seller.views
 
