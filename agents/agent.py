@@ -105,6 +105,11 @@ class View(NamedTuple):
         return self.standing if self.standing_by is self.brief.role.other else None
 
 
+MOST_TOKENS = 10**9
+"""More than one side reads or writes in a match, let alone in a call: a larger count is not believed.
+Two of them still fit a database's whole numbers. This project's choice."""
+
+
 class Usage(NamedTuple):
     """What one call to a language model took; None where it is not known."""
 

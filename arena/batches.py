@@ -79,7 +79,7 @@ class Batches:
 
     def _line_up(self, batch: Batch, first: bool = False) -> None:
         """Play a batch, but for matches of agents that were set aside, at the end or `first`."""
-        kept = tuple(p for p in batch if not self._aside & {p.seller_version, p.buyer_version})
+        kept = tuple(p for p in batch if self._aside.isdisjoint(p.versions))
         self.dropped += len(batch) - len(kept)
         if kept and first:
             self._left.appendleft(kept)

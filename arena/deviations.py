@@ -120,7 +120,7 @@ def log_withdrawn_agent(store: Store, version: str, reason: str) -> list[str]:
         if kind is None:
             continue
         scored, withdrawn, _ = store.places(design)
-        its = [p for p in plan(design) if version in (p.seller_version, p.buyer_version)]
+        its = [p for p in plan(design) if version in p.versions]
         left = len([place for place in its if place not in scored and place not in withdrawn])
         if left:
             what = f"{sides[kind][version]} withdrawn with {left:,} of its {len(its):,} matches unplayed"

@@ -32,8 +32,7 @@ def in_order(planned: Iterable[Place], agents: Mapping[str, Registration]) -> li
     changing = {version for version, agent in agents.items() if agent.spec.kind not in here}
     places, needed = list(planned), weights_needed({**local, **served})
     mixed = any(
-        needed(place) and {place.seller_version, place.buyer_version} & (changing - served.keys())
-        for place in places
+        needed(place) and not (changing - served.keys()).isdisjoint(place.versions) for place in places
     )
     return in_blocks(places, needed, MATCHES_A_LOAD_IN_TIME if mixed else MATCHES_A_LOAD)
 
@@ -47,8 +46,7 @@ def weights_needed(loads: Mapping[str, Hashable]) -> Callable[[Place], tuple[int
     number = {load: place for place, load in enumerate(dict.fromkeys(loads.values()))}
 
     def weights(place: Place) -> tuple[int, ...]:
-        sides = {place.seller_version, place.buyer_version} & loads.keys()
-        return tuple(sorted({number[loads[version]] for version in sides}))
+        return tuple(sorted({number[loads[v]] for v in place.versions if v in loads}))
 
     return weights
 

@@ -119,9 +119,7 @@ class Rules:
 
 
 def resolve(terms: Mapping[str, str] | Package | None, brief: Brief) -> Package | Fault:
-    """Return a proposal's terms as option indices (UNNAMED where left out), or what is wrong."""
-    if type(terms) is tuple:
-        return _check_indices(terms, brief.sizes)
+    """Return a proposal's terms by name as option indices (UNNAMED where left out), or what is wrong."""
     if isinstance(terms, (list, tuple)):
         return Fault.POSITIONAL_TERMS
     if terms is None or not isinstance(terms, Mapping):

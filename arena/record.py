@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from agents.agent import MOST_TOKENS
 from arena.measures import VERSION, Yardstick
 from arena.play import Outcome, Turn
 from arena.schedule import MatchKey
@@ -50,10 +51,6 @@ def drawn(scenario: Scenario, draw_version: int) -> Drawn:
 def undrawn(content: bytes) -> Scenario:
     """Return the scenario that a row's content holds."""
     return from_content(json.loads(zlib.decompress(content)))
-
-
-MOST_TOKENS = 10**9
-"""More than a side reads or writes in a match; two of them still fit PostgreSQL's whole numbers."""
 
 
 class Spent(NamedTuple):

@@ -105,7 +105,7 @@ def with_replays(
     block_at = {
         number: block_of(design, place)
         for number, place in enumerate(order)
-        if {place.seller_version, place.buyer_version} & served
+        if not served.isdisjoint(place.versions)
     }
     behind: dict[int, list[Place]] = {}
     for block, places in again.items():

@@ -88,6 +88,11 @@ class Place(NamedTuple):
     replicate: int
 
     @property
+    def versions(self) -> tuple[str, str]:
+        """Who plays: the seller's version, and the buyer's."""
+        return self.seller_version, self.buyer_version
+
+    @property
     def scenario(self) -> tuple[str, int, bool]:
         """What the scenario is drawn from: domain version, index, feasible."""
         return self[:3]

@@ -140,7 +140,7 @@ def tallies(
         if agent.spec.kind != "scripted"
     }
     for place in scored if found else ():
-        for version in {place.seller_version, place.buyer_version} & found.keys():
+        for version in found.keys() & set(place.versions):
             found[version].already += 1
     return found
 

@@ -201,6 +201,7 @@ class Tournament:
         """Bring up to date what the summary says of the run as a whole."""
         self.summary.seconds = time.perf_counter() - begun
         self.summary.void_so_far = len(self._void_so_far)
+        self.summary.dropped = self._waiting.dropped
         self.summary.dropped_quick = self._batches.dropped
 
     def _play(self, ledger: Ledger, pulse: Callable[[], None]) -> None:
@@ -224,8 +225,7 @@ class Tournament:
 
     def _hold(self, place: Place) -> AbstractAsyncContextManager[None]:
         """Return what keeps the servers that a match needs."""
-        sides = {place.seller_version, place.buyer_version} & self._servings.keys()
-        needed = {self._servings[version] for version in sides}
+        needed = {self._servings[v] for v in place.versions if v in self._servings}
         return nullcontext() if self._servers is None else self._servers.held(needed)
 
     def _give_up(self, place: Place, error: GivenUpError) -> None:
@@ -234,7 +234,6 @@ class Tournament:
         if isinstance(error, BudgetSpentError):
             self._set_aside(error.agent, Aside(str(error), spent=True))
             self._waiting.again(place)  # for another run
-            self.summary.dropped = self._waiting.dropped
             return
         if self._journal is not None and self.summary.cause is None:
             self._journal.write("given_up", detail=str(error))
@@ -301,7 +300,6 @@ class Tournament:
             self._waiting.again(place)
         else:
             self._batches.again(place)
-        self.summary.dropped = self._waiting.dropped
 
     def _count_failure(self, version: str, row: Played) -> None:
         """Set the agent aside for the rest of this run: at once where trying again is useless, else

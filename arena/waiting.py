@@ -64,7 +64,7 @@ class Waiting:
         """Of `todo`, what is left of the plan, take the matches in which one of `agents` plays; put
         `replays` behind the blocks that they follow, counted over the matches of `remote` agents."""
         self._agents, self._aside = set(agents), set[str]()
-        self.planned = {place for place in todo if self._agents & _sides(place)}
+        self.planned = {place for place in todo if not self._agents.isdisjoint(place.versions)}
         self.replays = {place for places in replays.values() for place in places}
         self.kinds = {lineup.agents[version].spec.kind for version in agents}
         """Of the agents whose replies are awaited."""
@@ -77,19 +77,17 @@ class Waiting:
 
     def matches_of(self) -> Counter[str]:
         """Count what is queued, replays too, by agent version, a side at a time."""
-        return Counter(v for place in self.queue for v in (place.seller_version, place.buyer_version))
+        return Counter(version for place in self.queue for version in place.versions)
 
     def matches_on(self) -> Counter[tuple[str, str]]:
         """Count the same by agent version and domain version."""
         return Counter(
-            (version, place.domain_version)
-            for place in self.queue
-            for version in (place.seller_version, place.buyer_version)
+            (version, place.domain_version) for place in self.queue for version in place.versions
         )
 
     def again(self, place: Place) -> None:
         """Line up a match once more, at the end."""
-        if self._aside & _sides(place):
+        if not self._aside.isdisjoint(place.versions):
             self._drop([place])
         else:
             self.queue.append(place)
@@ -97,8 +95,8 @@ class Waiting:
     def set_aside(self, version: str) -> None:
         """Play no further match of an agent in this run."""
         self._aside.add(version)
-        self._drop([place for place in self.queue if version in _sides(place)])
-        kept = [place for place in self.queue if version not in _sides(place)]
+        self._drop([place for place in self.queue if version in place.versions])
+        kept = [place for place in self.queue if version not in place.versions]
         self.queue.clear()
         self.queue.extend(kept)
 
@@ -109,9 +107,5 @@ class Waiting:
         if not self.planned:
             return deque()
         # Blocks are counted over the whole plan, whatever of it is played already.
-        whole = [place for place in plan(lineup.design) if self._agents & _sides(place)]
+        whole = [place for place in plan(lineup.design) if not self._agents.isdisjoint(place.versions)]
         return deque(place for place in in_order(whole, lineup.agents) if place in self.planned)
-
-
-def _sides(place: Place) -> set[str]:
-    return {place.seller_version, place.buyer_version}

@@ -141,7 +141,7 @@ class Table:
     def play(self, place: Place) -> Played:
         """Play one match in a plain loop. Main thread only where a plug-in takes part."""
         key, game, yardstick = self._set_up(place)
-        agents = {role: self.agent(version) for role, version in _sides(place).items()}
+        agents = {role: self.agent(version) for role, version in zip(Role, place.versions, strict=True)}
         started_at, begun = utc_now(), time.perf_counter()
         limit = self._setup.plugin_timeout if self._has_plugin(place) else None
         outcome = run(game, agents, key.rngs(), limit)
@@ -165,7 +165,7 @@ class Table:
         OCCASION.set(Occasion(key.text, key.cell.replicate, limits[1]))
         async with AsyncExitStack() as lent:
             agents: dict[Role, Agent | Apart] = {}
-            for role, version in _sides(place).items():
+            for role, version in zip(Role, place.versions, strict=True):
                 if version in self._plugins:
                     child = self._children.lent(self._setup.agents[version][0])
                     agents[role] = await lent.enter_async_context(child)
@@ -183,7 +183,7 @@ class Table:
         self._children.close()
 
     def _has_plugin(self, place: Place) -> bool:
-        return bool({place.seller_version, place.buyer_version} & self._plugins)
+        return not self._plugins.isdisjoint(place.versions)
 
     def _set_up(self, place: Place) -> tuple[MatchKey, Game, Yardstick]:
         scenario, told, yardstick = self._scenario(place.scenario)
@@ -198,10 +198,6 @@ class Table:
 
     def _drawn(self, place: Place) -> Drawn:
         return self._row(place.scenario)
-
-
-def _sides(place: Place) -> dict[Role, str]:
-    return {Role.SELLER: place.seller_version, Role.BUYER: place.buyer_version}
 
 
 class WorkerDied(Exception):

@@ -10,14 +10,13 @@ from functools import cache, wraps
 from typing import Any
 
 from agents import loading
+from agents.agent import MOST_TOKENS
 from agents.spec import Connection
 
 NO_KEY = "no-key"
 """Sent to an `api_base` for which no key is named: local servers take anything."""
 HERE = ("127.0.0.1", "localhost", "::1")
 """This machine, which is never asked through a proxy."""
-MOST_TOKENS = 10**9
-"""No call takes more: this project's choice."""
 NEW_OBJECTS = 20_000
 """So many more are made than freed before garbage is looked for: some thirty answers' worth, 10 MB in
 all."""

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from urllib.parse import quote
 
-from agents.agent import Usage
+from agents.agent import MOST_TOKENS, Usage
 from agents.language_model.library import NO_KEY
 from agents.language_model.request import Completion
 
@@ -17,8 +17,6 @@ LEAST = 6
 """Characters of a key; what is shorter is no secret, and would blot out ordinary words."""
 LONG = 16
 """Characters that no ordinary word has: a variable that merely sounds secret may hold one."""
-MOST_TOKENS = 10**9
-"""More than any model reads or writes at once."""
 _NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _LIBRARY = re.compile(r"\blitellm\.(?=[A-Z])")  # before the name of an exception, not in docs.litellm.ai
 _TRACEBACK = "Traceback (most recent call last)"

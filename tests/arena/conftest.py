@@ -39,22 +39,21 @@ BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 @pytest.fixture(params=BOTH)
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Where a new database is: `arena.db` in the test's folder, and on a server, opened before."""
-    if request.param == "sqlite":
-        yield str(tmp_path / "arena.db")
-        return
-    server: Server = request.getfixturevalue("postgres")
-    with server.database(request.getfixturevalue("ready")) as made:
-        yield made
+    yield from _made(request, tmp_path, opened=True)
 
 
 @pytest.fixture(params=BOTH)
 def unopened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Where there is no database yet, or an empty one on a server."""
+    yield from _made(request, tmp_path, opened=False)
+
+
+def _made(request: pytest.FixtureRequest, folder: Path, opened: bool) -> Iterator[str]:
     if request.param == "sqlite":
-        yield str(tmp_path / "arena.db")
+        yield str(folder / "arena.db")
         return
     server: Server = request.getfixturevalue("postgres")
-    with server.database() as made:
+    with server.database(request.getfixturevalue("ready") if opened else "template0") as made:
         yield made
 
 

@@ -1,6 +1,7 @@
 """Running the real command, and reading a database without the project's own code."""
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -51,6 +52,30 @@ def arena(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedPro
         text=True,
         timeout=300,
     )
+
+
+def in_a_group(*arguments: object, cwd: Path) -> "subprocess.Popen[str]":
+    """Start `arena` in the folder `cwd` as a terminal does: with its children in a group of its own."""
+    return subprocess.Popen(
+        command(*arguments),
+        cwd=cwd,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def end_by_signal(process: "subprocess.Popen[str]", number: int = signal.SIGINT) -> str:
+    """Send a signal to a tournament's whole group, as a terminal sends Ctrl-C: it has to end in good
+    order. Return what it said."""
+    os.killpg(process.pid, number)
+    said, progress = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "stopped before the end" in said
+    assert "Traceback" not in progress
+    return said
 
 
 def invoke(*arguments: object, code: int = 0) -> str:

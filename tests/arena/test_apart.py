@@ -38,7 +38,7 @@ from scenarios.draw import draw
 from scenarios.scenario import Role, Split
 from tests.agents.language_model.conftest import _warm
 from tests.agents.language_model.faulty_api import FaultyApi, faulty_api
-from tests.arena.running import NOT_COMPARED, command, environment, rows
+from tests.arena.running import NOT_COMPARED, end_by_signal, environment, in_a_group, rows
 
 __all__ = ["_warm"]
 PARENT = """
@@ -297,23 +297,11 @@ def test_ctrl_c_ends_a_run_whose_plug_in_hangs_and_its_child(
     register_model(store, api)
     register(store, "hang", "Hang")
     one = ("--buyers", "m", "--domains", "car_sale", "--scenarios", "1")
-    process = subprocess.Popen(
-        command("run-tournament", "--sellers", "m,hang", *one),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = in_a_group("run-tournament", "--sellers", "m,hang", *one, cwd=tmp_path)
     while process.poll() is None and (len(children(process.pid)) < 1 or not rows(tmp_path / "arena.db")):
         time.sleep(0.05)
     hanging = children(process.pid)
-    os.killpg(process.pid, signal.SIGINT)
-    said, progress = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert "stopped before the end" in said
-    assert "Traceback" not in progress
+    end_by_signal(process)
     assert hanging
     assert not any(Path(f"/proc/{child}").exists() for child in hanging)
 

@@ -1,7 +1,6 @@
 """Stopped at any moment, by any means: the same command goes on where it stopped."""
 
 import json
-import os
 import random
 import re
 import signal
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.arena.running import arena, command, environment, outcomes, rows
+from tests.arena.running import arena, command, end_by_signal, environment, in_a_group, outcomes, rows
 
 TOURNAMENT = (
     *("run-tournament", "--sellers", "boulware,random,logroller,micro_quantile"),
@@ -185,21 +184,9 @@ def test_a_plug_in_that_hangs_does_not_hold_up_a_stop(tmp_path: Path, workers: i
 def test_ctrl_c_reaches_the_whole_terminal_group(tmp_path: Path) -> None:
     """A terminal sends the interrupt to the workers as well; only the parent answers it."""
     assert arena("register", "slow", "--plugin", "tests.arena.bots:Slow", cwd=tmp_path).returncode == 0
-    process = subprocess.Popen(
-        command(*SLOW, "--workers", "2"),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = in_a_group(*SLOW, "--workers", "2", cwd=tmp_path)
     wait_for(lambda: len(rows(tmp_path / "arena.db")) > 3)
-    os.killpg(process.pid, signal.SIGINT)
-    said, progress = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert "stopped before the end" in said
-    assert "Traceback" not in progress
+    end_by_signal(process)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -208,20 +195,9 @@ def test_a_signal_to_the_group_while_the_workers_start(
     tmp_path: Path, number: signal.Signals, after_s: float
 ) -> None:
     """A worker that is still starting leaves the signal to its parent, too, and says nothing of it."""
-    process = subprocess.Popen(
-        command(*TOURNAMENT[:-1], "4"),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = in_a_group(*TOURNAMENT[:-1], "4", cwd=tmp_path)
     wait_for(lambda: len(children(process.pid)) == 5)  # four workers, and what tracks their semaphores
     time.sleep(after_s)
-    os.killpg(process.pid, number)
-    said, progress = process.communicate(timeout=30)
-    assert process.returncode == 1
+    said = end_by_signal(process, number)
     assert "Attention: stopped before the end\n" in said
     assert "killed" not in said
-    assert "Traceback" not in progress
