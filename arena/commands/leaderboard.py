@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 from typing import Annotated
 
 import typer
@@ -24,26 +26,37 @@ def leaderboard(
 
     open_store(db).close()
     _need_free(port)
-    url = f"http://{ADDRESS}:{port}"
-    typer.echo(f"The board is at {url} (Ctrl-C ends it)")
     command = [sys.executable, "-m", "leaderboard.warm", "run", str(files("leaderboard") / "app.py")]
     for option, value in settings(port, browser).items():
         command += [f"--{option}", value]
     environment = os.environ | ({"ARENA_DB": db} if db else {})
-    raise typer.Exit(_serve(command, environment))
+    raise typer.Exit(_serve(command, environment, port))
 
 
-def _serve(command: list[str], environment: dict[str, str]) -> int:
-    """Run the server until it ends, or until Ctrl-C or SIGTERM ends it. Returns the exit code."""
+def _serve(command: list[str], environment: dict[str, str], port: int) -> int:
+    """Run the server until it ends, or until Ctrl-C or SIGTERM ends it; say where it is once it can be
+    reached. Returns the exit code."""
+    from arena.commands.printing import awaited
+
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, _interrupt)
     server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     try:
+        with awaited("starting the board"):
+            while server.poll() is None and not _answers(port):
+                time.sleep(0.1)
+        if server.poll() is None:
+            typer.echo(f"The board is at http://{ADDRESS}:{port} (Ctrl-C ends it)")
         return server.wait()
     except KeyboardInterrupt:
         server.terminate()
         server.wait()
         return 0
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((ADDRESS, port)) == 0
 
 
 def _interrupt(signum: int, frame: object) -> None:
@@ -67,8 +80,6 @@ def settings(port: int, browser: bool) -> dict[str, str]:
 
 
 def _need_free(port: int) -> None:
-    import socket
-
     from arena.errors import UserError
 
     with socket.socket() as probe:
