@@ -2,13 +2,42 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 
-def show(table: str, result: Mapping[str, Any]) -> None:
-    """Print the table; write the figures as JSON to the file that ARENA_BENCHMARKS names, if it does."""
+@dataclass(frozen=True)
+class Figure:
+    """One thing that was measured: a row of the table that `make bench` writes."""
+
+    what: str
+    """Such as "a tournament, 5 terms x 5 options"."""
+    ours: float
+    unit: str
+    """Of `ours` and `theirs`, such as "matches / CPU s"."""
+    peer: str = ""
+    """What was measured in the same run, with its version; empty where nothing is like it."""
+    theirs: float | None = None
+    """None where there is no peer, or it is not on this machine."""
+    ratio: float | None = None
+    """How many times as good as the peer's ours is: of a rate ours / theirs, of a time theirs / ours."""
+    least: float | None = None
+    """What is aimed at: the ratio where there is a peer, else ours, is no less than this."""
+    most: float | None = None
+    """The same, no more than this."""
+    conditions: str = ""
+    """What else decides the figure: sizes, repetitions, and why a peer is missing."""
+
+
+def show(table: str, result: Mapping[str, Any], figures: Sequence[Figure] = ()) -> None:
+    """Print the table; write the figures as JSON to the file that ARENA_BENCHMARKS names, if it does.
+
+    `result` has all that was measured, for whoever wants to know more; `figures`, under that name in the
+    file, are what `make bench` shows of it.
+    """
     print(table)
     if path := os.environ.get("ARENA_BENCHMARKS"):
-        Path(path).write_text(json.dumps(result, indent=1) + "\n")
+        content = {**result, "figures": [asdict(figure) for figure in figures]}
+        Path(path).write_text(json.dumps(content, indent=1) + "\n")
