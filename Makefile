@@ -4,6 +4,7 @@
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 WORKERS ?= 2
+BENCH_OUT ?= build/benchmarks
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -14,7 +15,7 @@ help:
 	@echo "make train-demo train a tiny seller on the CPU and print what it gained (minutes)"
 	@echo "make test       run the test suite, in two processes (minutes; WORKERS=4: in four)"
 	@echo "make test-slow  run the slow tests: real language models, kill and resume, simulations"
-	@echo "make bench      run the benchmarks and print their table"
+	@echo "make bench      run the benchmarks into one table, $(BENCH_OUT).md and .json (BENCH='ratio gateway': some)"
 	@echo "make lint       ruff, mypy and the pre-commit hooks"
 	@echo "make clean      remove .venv and caches (not your databases)"
 
@@ -39,7 +40,7 @@ test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m pytest -s -m slow tests/benchmarks $(PYTEST_ARGS)
+	$(BIN)/python -m tests.benchmarks --out $(BENCH_OUT) $(BENCH)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -45,7 +46,7 @@ from arena.workers import Setup, Table
 from scenarios.catalogue import bundled
 from tests.agents.language_model import bargainer
 from tests.benchmarks.bargaining_server import bargaining_server
-from tests.benchmarks.figures import show
+from tests.benchmarks.figures import Figure, show
 
 TOGETHER = int(os.environ.get("ARENA_BENCHMARK_TOGETHER", "256"))
 """Dialogues at once."""
@@ -265,11 +266,36 @@ def table(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def shown(result: Mapping[str, Any]) -> list[Figure]:
+    """Return what a tournament makes of LiteLLM's requests a CPU-second: medians of the rounds."""
+    peer = f"litellm.acompletion {version('litellm')}"
+    conditions = (
+        f"{result['together']} at once, {LATENCY_S:g} s of latency, {len(result['rounds'])} rounds"
+    )
+
+    def rate(name: str) -> float:
+        return median(each[name]["rate"] for each in result["rounds"])
+
+    return [
+        Figure(
+            f"calls of a model, all of a tournament: {name}",
+            rate(name),
+            "requests / CPU s",
+            peer,
+            rate(PLAIN),
+            median(result["ratios"][name]),
+            least=0.9 if name == ARENA else None,
+            conditions=conditions,
+        )
+        for name in TOURNAMENTS
+    ]
+
+
 def main() -> None:
     """Print the table; write the JSON where ARENA_BENCHMARKS says. With arguments: measure one way."""
     if len(sys.argv) == 1:
         result = compare()
-        show(table(result), result)
+        show(table(result), result, shown(result))
         return
     name, address, together, scenarios = sys.argv[1:]
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.benchmarks.figures import show
+from tests.benchmarks.figures import Figure, show
 from tests.trainers.small_run import CPU, cells_for, recipe_for
 from trainers.grpo import settings, trainer_of
 from trainers.recipe import Recipe
@@ -166,6 +166,30 @@ def table(result: dict[str, Any]) -> str:
     )
 
 
+def shown(result: dict[str, Any]) -> list[Figure]:
+    """Return what batching gains, and what a rollout adds to its calls."""
+    speed, cost = result["batching"], result["overhead"]
+    return [
+        Figure(
+            f"training rollouts of a tiny model, {TOGETHER} dialogues at once",
+            speed["together"],
+            "seller tokens / CPU s",
+            "the same, one at a time",
+            speed["alone"],
+            speed["ratio"],
+            least=5.0,
+            conditions="one thread",
+        ),
+        Figure(
+            "what a rollout adds to its calls of model.generate, as a share",
+            cost["overhead"],
+            "",
+            most=0.15,
+            conditions=f"one thread, {TIMES} steps of {TOGETHER} dialogues",
+        ),
+    ]
+
+
 def main() -> int:
     """Print the table; write the JSON where ARENA_BENCHMARKS says."""
     import torch
@@ -174,7 +198,7 @@ def main() -> int:
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as name:
         result = measure(Path(name))
-    show(table(result), result)
+    show(table(result), result, shown(result))
     return 0
 
 

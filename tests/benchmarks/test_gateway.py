@@ -1,14 +1,9 @@
 """What the arena adds to calls of a model, as a test: all ways have to ask what they were to ask."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from tests.benchmarks import gateway
+from tests.benchmarks.running import run
 
 LEAST = 0.75
 """Of LiteLLM's requests a second of processor time, how many a tournament makes. The aim is 0.9; the
@@ -20,22 +15,12 @@ would be 20 MB, and all that LiteLLM makes of it several times as much."""
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_a_tournament_asks_nearly_as_much_as_litellm_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    figures = tmp_path / "figures.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.benchmarks.gateway"],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "ARENA_BENCHMARKS": str(figures)},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    result = json.loads(figures.read_text())
+def test_a_tournament_asks_nearly_as_much_as_litellm_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = run("gateway")
     with capsys.disabled():
-        print("\n" + gateway.table(result))
+        print("\n" + ran.printed)
+    assert not ran.trouble
+    result = ran.result
     for each in result["rounds"]:
         asked = each[gateway.PLAIN]["requests"]
         for name in gateway.TOURNAMENTS:

@@ -1,16 +1,11 @@
 """What batching gains and what a rollout costs, as a test: all sides have to do what they were asked."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("trl", reason="training needs pip install 'bargaining-arena[train]'")
 
 from tests.benchmarks import rollouts
+from tests.benchmarks.running import run
 
 LEAST = 4.0
 """How many times the seller tokens of one dialogue at a time 64 at once give, in processor time. The aim
@@ -22,25 +17,13 @@ MOST = 0.2
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_dialogues_together_are_quicker_and_a_rollout_adds_little(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    figures = tmp_path / "figures.json"
-    subprocess.run(
-        [sys.executable, "-m", "tests.benchmarks.rollouts"],
-        env={
-            **os.environ,
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-            "ARENA_BENCHMARKS": str(figures),
-        },
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    result = json.loads(figures.read_text())
+    ran = run("rollouts")
     with capsys.disabled():
-        print("\n" + rollouts.table(result))
+        print("\n" + ran.printed)
+    assert not ran.trouble
+    result = ran.result
     speed, cost = result["batching"], result["overhead"]
     assert speed["together_turns"] > 2 * rollouts.TOGETHER
     assert speed["alone_turns"] > 2 * rollouts.ALONE

@@ -1,14 +1,9 @@
 """The comparison with SciPy's bootstrap as a test: both sides have to do all that they were asked to."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from tests.benchmarks import resampling
+from tests.benchmarks.running import run
 
 LEAST = 25
 """How much faster than a call a contrast we have to be, in processor time. The aim is 50; runs on a
@@ -16,22 +11,13 @@ quiet machine gave 41 to 60. The printed ratio is the figure; the floor leaves r
 
 
 @pytest.mark.slow
-def test_190_contrasts_are_quicker_than_scipys_bootstrap(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_190_contrasts_are_quicker_than_scipys_bootstrap(capsys: pytest.CaptureFixture[str]) -> None:
     """In a process of its own, so that nothing is kept from before, and on one thread, as SciPy is."""
-    figures = tmp_path / "figures.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.benchmarks.resampling"],
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "ARENA_BENCHMARKS": str(figures)},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ran = run("resampling")
     with capsys.disabled():
-        print("\n" + done.stdout.rstrip())
-    result = json.loads(figures.read_text())
+        print("\n" + ran.printed)
+    assert not ran.trouble
+    result = ran.result
     mine, *others = result["halves"]
     assert mine["contrasts"] == mine["holm"] == 190
     assert (mine["ranks"], mine["splits"]) == (20, 20)
