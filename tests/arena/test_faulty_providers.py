@@ -3,7 +3,6 @@ without, and the rest is named."""
 
 import json
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from agents.language_model import gateway
 from agents.language_model import prompt as prompts
 from arena.cli import app
 from tests.agents.language_model.faulty_api import FaultyApi, always, faulty_api, never, seeded
-from tests.arena.running import command, environment, rows
+from tests.arena.running import in_a_group, rows
 
 COMPARED = {
     *("ending", "at_fault", "deal", "seller_utility", "buyer_utility", "turns", "receipts"),
@@ -129,14 +128,7 @@ def test_kill_9_in_the_middle_changes_nothing(tmp_path: Path, api: FaultyApi) ->
     tournament = ("run-tournament", "--sellers", "model", *BUYERS, *cells, "--db", str(runs.database))
     kills = 0
     for share in (0.2, 0.5, 0.8, 1.0):
-        process = subprocess.Popen(
-            command(*tournament),
-            cwd=tmp_path,
-            env=environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = in_a_group(*tournament, cwd=tmp_path)
         while process.poll() is None and len(rows(runs.database)) < share * planned:
             time.sleep(0.02)
         if share < 1 and process.poll() is None:
