@@ -3,10 +3,11 @@ process or in several workers."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 
 from arena.schedule import Place
-from arena.workers import Batch, Setup, Share, StopFlag, Table, WorkerDied, play_in_processes
+from arena.workers import Batch, Crew, Setup, Share, StopFlag, Table, WorkerDied, play_in_processes
 from scenarios.scenario import Role
 
 
@@ -36,27 +37,29 @@ class Batches:
         for batch in batches:
             self._line_up(batch)
 
-    def play(self, workers: int) -> Iterator[list[Share]]:
-        """Play them; yield what is finished, and what may be lined up again.
+    def play(self, workers: int, crew: Crew | None = None) -> Iterator[list[Share]]:
+        """Play them by the `crew`, or here and in `workers` processes; yield what is finished, and what
+        may be lined up again.
 
         Plug-ins are always played in worker processes, where one that hangs or crashes holds nothing up.
         Raises WorkerDied where nobody can be said to have ended a worker.
         """
-        if workers > 1 or self._plugins:
+        if crew or workers > 1 or self._plugins:
+            crew = crew or partial(play_in_processes, self._setup)
             while self._left and not self._stop.is_set():
                 try:
-                    for shares in play_in_processes(self._setup, self._left, workers, self._stop):
+                    for shares in crew(self._left, workers, self._stop):
                         yield shares
                         self._put_back(shares)
                 except WorkerDied as died:
-                    yield from self._one_by_one(died)
+                    yield from self._one_by_one(died, crew)
             return
         while self._left and not self._stop.is_set():
             shares = [self._table.play_batch(self._left.popleft(), self._stop)]
             yield shares
             self._put_back(shares)
 
-    def _one_by_one(self, died: WorkerDied) -> Iterator[list[Share]]:
+    def _one_by_one(self, died: WorkerDied, crew: Crew) -> Iterator[list[Share]]:
         """Find out which plug-in took a worker down: each match that was under way gets a process of its
         own, and one that ends its process again is the plug-in's forfeit. Raises `died` where no
         single plug-in can be to blame."""
@@ -68,7 +71,7 @@ class Batches:
             if role is None:
                 continue
             try:
-                yield from play_in_processes(self._setup, deque([(first,)]), 1, self._stop)
+                yield from crew(deque([(first,)]), 1, self._stop)
             except WorkerDied:
                 yield [self._table.forfeited(first, role)]
 

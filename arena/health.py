@@ -24,6 +24,7 @@ KNOCK_S = 2.0
 EXTRAS = {
     "local": ("xllamacpp", "serves GGUF models by llama.cpp"),
     "train": ("trl", "trains sellers, and plays weights"),
+    "ray": ("ray", "plays on the machines of a cluster"),
     "postgres": ("psycopg", "keeps the record on PostgreSQL"),
     "vllm": ("vllm", "serves weights on a GPU"),
 }

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import time
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AsyncExitStack
@@ -82,6 +82,10 @@ class StopFlag(Protocol):
     def is_set(self) -> bool:
         """Return whether to stop as soon as possible."""
         ...
+
+
+Crew = Callable[[deque[Batch], int, StopFlag], Generator[list[Share]]]
+"""Who plays batches elsewhere than in this process, by the contract of :func:`play_in_processes`."""
 
 
 class Stop:
@@ -203,8 +207,10 @@ class Table:
 class WorkerDied(Exception):
     """A worker process ended: killed from outside, out of memory, or by a plug-in's code."""
 
-    def __init__(self, suspects: Sequence[Batch]) -> None:
+    def __init__(self, suspects: Sequence[Batch], why: str | None = None) -> None:
         super().__init__("a worker process ended")
+        self.why = why
+        """In words for the user, where it is known."""
         self.suspects = suspects
         """The batches that were under way; what came of them is lost. A match with a plug-in that was
         being played stands first in its batch."""
