@@ -79,7 +79,7 @@ class Copies(Opened):
 
     def _copy(self, here: sa.Connection, there: sa.Connection, progress: Progress) -> list[Copied]:
         tables = SQLModel.metadata.sorted_tables
-        counts = [int(here.execute(_count(table)).scalar_one()) for table in tables]
+        counts = [count(here, table) for table in tables]
         done, total, expected = 0, 2 * sum(counts), list[ContentHash]()
         for table in tables:
             expected.append(ContentHash())
@@ -157,8 +157,10 @@ def _chunks(connection: sa.Connection, table: sa.Table) -> Generator[Sequence[An
     yield from found.partitions()
 
 
-def _count(table: sa.Table) -> sa.Select[tuple[int]]:
-    return sa.select(sa.func.count()).select_from(table)
+def count(connection: sa.Connection, rows: sa.FromClause, *where: sa.ColumnElement[bool]) -> int:
+    """Return how many rows there are in a table, or in joined ones."""
+    found: Any = connection.execute(sa.select(sa.func.count()).select_from(rows).where(*where))
+    return int(found.scalar_one())
 
 
 def _continue_numbers(connection: sa.Connection, table: sa.Table) -> None:
