@@ -1,11 +1,14 @@
 """Which matches a design plans: cells, match keys and the random streams that follow from them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from random import Random
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from arena.design import SEED_STRIDE, Design
 from arena.protocol import Rules
@@ -103,35 +106,73 @@ class Place(NamedTuple):
         return MatchKey(cell, self.seller_version, design.rules, design.protocol)
 
 
-def plan(design: Design) -> Iterator[Place]:
-    """Yield every match that the design plans, those of one scenario together."""
-    for feasible in (True, False):
-        for index in indices(design, feasible):
-            for domain in design.domains:
-                for opener, seller, buyer in product(
-                    openers(design, index), design.sellers, design.buyers
-                ):
-                    for replicate in range(design.replicates_of(seller, buyer)):
-                        yield Place(
-                            domain.version,
-                            index,
-                            feasible,
-                            seller.version,
-                            buyer.version,
-                            opener.value,
-                            replicate,
-                        )
+class Plan:
+    """Every match that a design plans, those of one scenario together. Places are made as they are asked
+    for, so that a million of them take no memory; each has a position, from 0."""
+
+    def __init__(self, design: Design) -> None:
+        self._design = design
+        self._domains = {domain.version: number for number, domain in enumerate(design.domains)}
+        self._pairings: list[tuple[str, str, int]] = []
+        self._first: dict[tuple[str, str], int] = {}
+        """Of a pair, where its first replicate stands among the pairings."""
+        for seller, buyer in product(design.sellers, design.buyers):
+            who = (seller.version, buyer.version)
+            self._first[who] = len(self._pairings)
+            self._pairings += [(*who, number) for number in range(design.replicates_of(seller, buyer))]
+        self.a_scenario = len(openers(design, 0)) * len(self._pairings)
+        """Matches on each scenario."""
+
+    def __len__(self) -> int:
+        design = self._design
+        return len(self._domains) * (design.scenarios + design.infeasible) * self.a_scenario
+
+    def __iter__(self) -> Iterator[Place]:
+        for scenario in range(len(self) // self.a_scenario):
+            yield from self._on(scenario, range(self.a_scenario))
+
+    def position(self, place: Place) -> int:
+        """Return where a planned place stands. Raises KeyError where it is on no domain, or of no pair,
+        of the design."""
+        index = place.number - indices(self._design).start
+        index += 0 if place.feasible else self._design.scenarios
+        scenario = index * len(self._domains) + self._domains[place.domain_version]
+        second = self._design.opener == "both" and place.opener == Role.BUYER
+        start = scenario * self.a_scenario + second * len(self._pairings)
+        return start + self._first[place.versions] + place.replicate
+
+    def batches(self, marked_M: NDArray[np.bool_]) -> Iterator[tuple[Place, ...]]:
+        """Yield the places that are marked, by position, those of one scenario together."""
+        marked = marked_M.reshape(-1, self.a_scenario)
+        for scenario in np.flatnonzero(marked.any(axis=1)).tolist():
+            yield tuple(self._on(scenario, np.flatnonzero(marked[scenario]).tolist()))
+
+    def seated_M(self, versions: Collection[str]) -> NDArray[np.bool_]:
+        """Return, by position, whether one of the agents with these versions plays."""
+        seated = [seller in versions or buyer in versions for seller, buyer, _ in self._pairings]
+        return np.tile(np.array(seated, bool), len(self) // len(seated))
+
+    def _on(self, scenario: int, which: Iterable[int]) -> Iterator[Place]:
+        """Yield some places of a scenario, both counted from 0."""
+        index, domain = divmod(scenario, len(self._domains))
+        feasible = index < self._design.scenarios
+        number = indices(self._design).start + index - (0 if feasible else self._design.scenarios)
+        version = self._design.domains[domain].version
+        opening = [opener.value for opener in openers(self._design, number)]
+        for place in which:
+            side, pairing = divmod(place, len(self._pairings))
+            seller, buyer, replicate = self._pairings[pairing]
+            yield Place(version, number, feasible, seller, buyer, opening[side], replicate)
+
+
+def plan(design: Design) -> Plan:
+    """Return every match that the design plans."""
+    return Plan(design)
 
 
 def planned(design: Design) -> int:
     """Return how many matches the design plans, those without a zone of agreement included."""
-    return len(design.domains) * sum(
-        openings(design, feasible)
-        * sum(
-            design.replicates_of(seller, buyer) for seller in design.sellers for buyer in design.buyers
-        )
-        for feasible in (True, False)
-    )
+    return len(Plan(design))
 
 
 def openings(design: Design, feasible: bool) -> int:
