@@ -13,6 +13,8 @@ from functools import cached_property
 from random import Random
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from msgspec import Struct
+
 from agents.spec import AgentSpec
 from scenarios.domain import Term
 from scenarios.scenario import Package, Preferences, Role
@@ -47,7 +49,7 @@ class Action(NamedTuple):
     terms: Mapping[str, str] | Package | None = None
 
 
-class Event(NamedTuple):
+class Event(Struct, frozen=True, gc=False):
     """One past turn as both sides saw it: `offer` has UNNAMED at terms that were left out."""
 
     role: Role
@@ -84,7 +86,7 @@ class Brief:
         return tuple(len(term.options) for term in self.terms)
 
 
-class View(NamedTuple):
+class View(Struct, frozen=True):
     """What one side sees on its turn."""
 
     brief: Brief
@@ -102,7 +104,7 @@ class View(NamedTuple):
     @property
     def theirs(self) -> Package | None:
         """The standing offer if it is the other side's, and so open to acceptance; else None."""
-        return self.standing if self.standing_by is self.brief.role.other else None
+        return None if self.standing_by is self.brief.role else self.standing
 
 
 MOST_TOKENS = 10**9
@@ -122,8 +124,7 @@ class Usage(NamedTuple):
     latency are those of when it was given."""
 
 
-@dataclass(slots=True)
-class Reply:
+class Reply(Struct):
     """A negotiator's answer to a View.
 
     Either `action` with its channels, or `text`: a model's raw answer, from which the arena reads all

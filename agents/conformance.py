@@ -16,6 +16,8 @@ from enum import Enum, auto
 from random import Random
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from agents.agent import UNNAMED, ActionKind, Agent, Brief, Event, Reply, View
 from agents.build import refusal
 from agents.legality import IllegalReply, check_reply, indices
@@ -229,7 +231,7 @@ class _Rehearsal:
         view = View(self.brief, 0, (), None, None)
         mind.ask(view)
         try:
-            mind.ask(view._replace(fault="Your answer was empty."))
+            mind.ask(replace(view, fault="Your answer was empty."))
         except _Stop as stop:
             yield Finding("faults", f"asked again after a fault: {stop.finding.problem}")
 

@@ -18,6 +18,8 @@ from multiprocessing import get_context
 from random import Random
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from agents.agent import Negotiator, Reply, View
 from agents.build import UnplayableError, build
 from agents.spec import AgentSpec
@@ -178,7 +180,7 @@ def _serve(spec: AgentSpec, theirs: socket.socket) -> None:
                     brief, mind = view.brief, None
                     mind = agent.begin(brief.role, brief, rng)
                 assert mind is not None
-                answer: Any = mind.reply(view._replace(brief=brief))
+                answer: Any = mind.reply(replace(view, brief=brief))
                 if inspect.isawaitable(answer):
                     answer = runner.run(_awaited(answer))
                 said = wire.told(checked(answer))

@@ -10,6 +10,9 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from agents.agent import UNNAMED, ActionKind, Brief, Event, Reply, Trouble, Usage, View
 from arena.answer import parse
 from arena.protocol import ATTEMPTS, LEAST_TURNS, MOST_TURNS, Ending, Fault, Rules, judge, scores
@@ -30,7 +33,7 @@ class Attempt(NamedTuple):
     reasoning: str = ""
 
 
-class Turn(NamedTuple):
+class Turn(Struct, frozen=True, gc=False):
     """One turn of the record. `offer` has UNNAMED (-1) at terms that the proposal left out.
 
     `attempts` is empty where a structured reply was legal at once: there is nothing more to keep.
@@ -165,13 +168,13 @@ def _turn(
         turn = _read(reply, view)
         if not isinstance(turn, Fault):
             if attempts or reply.text is not None or reply.usage is not None:
-                turn = turn._replace(attempts=(*attempts, Attempt(reply.text, None, reply.usage)))
+                turn = replace(turn, attempts=(*attempts, Attempt(reply.text, None, reply.usage)))
             return turn, None
         attempts = (*attempts, Attempt(_shown(reply), turn, reply.usage, reply.reasoning))
         if len(attempts) == ATTEMPTS:
             forfeit = Failure(Ending.FORFEIT_FORMAT, turn.value)
             return Turn(role, None, None, "", "", attempts), forfeit
-        view = view._replace(fault=turn.description)
+        view = replace(view, fault=turn.description)
         reply = yield role, view
 
 

@@ -51,12 +51,11 @@ def decode(blob: bytes) -> list[Turn]:
 
 
 def _row(turn: Turn) -> list[Any]:
-    role, kind, offer, message, reasoning, attempts = turn
-    row: list[Any] = [int(role is Role.SELLER), _CODES[kind], offer]
-    if message or reasoning or attempts:
-        row += [message, reasoning]
-    if attempts:
-        row.append(attempts)
+    row: list[Any] = [int(turn.role is Role.SELLER), _CODES[turn.kind], turn.offer]
+    if turn.message or turn.reasoning or turn.attempts:
+        row += [turn.message, turn.reasoning]
+    if turn.attempts:
+        row.append(turn.attempts)
     return row
 
 

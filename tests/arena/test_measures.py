@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agents.agent import UNNAMED, ActionKind, Usage
 from agents.build import build
@@ -112,7 +113,7 @@ def test_the_longest_match_of_the_largest_space_fits() -> None:
     """30 terms, 10,000 turns a side, three faults a turn: the most that a domain and a design allow."""
     side = Preferences((1,) * 29 + (71,), ((0, 100),) * 30, 0)
     faulty = turn(Role.SELLER, ActionKind.PROPOSE, (1,) * 30, "x", [Fault.EMPTY] * 3)
-    turns = [faulty, faulty._replace(role=Role.BUYER)] * 10_000
+    turns = [faulty, replace(faulty, role=Role.BUYER)] * 10_000
     measured = row(turns, (1,) * 30, scenario_of(side, side))
     assert measured["surplus"] == 20_000
     assert list(measured["opening"]) == [10_000, 10_000]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agents.agent import Brief, ProviderError, Reply, View
 from agents.build import build
@@ -119,7 +120,7 @@ def answers(episode: Episode) -> list[Ids]:
 def told(turn: Turn) -> Any:
     """Return a turn without what a call took."""
     attempts = [(attempt.text, attempt.fault) for attempt in turn.attempts]
-    return (*turn[:5], attempts)
+    return replace(turn, attempts=attempts)
 
 
 @settings(max_examples=12, deadline=None)

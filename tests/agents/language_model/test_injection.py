@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agents.agent import Action, ActionKind, Brief, Reply, View
 from agents.language_model.agent import LanguageModelAgent, model_spec
@@ -139,7 +140,7 @@ def bargain(prompt: str, words: str, seed: int) -> tuple[Outcome, list[list[str]
 def without_words(outcome: Outcome) -> list[Any]:
     """Return all of an outcome but what the buyer said."""
     return [outcome.ending, outcome.deal, outcome.seller_score, outcome.buyer_score] + [
-        turn._replace(message="") if turn.role is Role.BUYER else turn for turn in outcome.turns
+        replace(turn, message="") if turn.role is Role.BUYER else turn for turn in outcome.turns
     ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from agents.agent import UNNAMED, ActionKind, Brief, Event, View
 from agents.language_model.prompt import (
@@ -47,9 +48,9 @@ def conversation_text() -> dict[str, str]:
     opening = View(brief_of(), 0, (), None, None)
     seller.ask(opening)
     seller.answered("nonsense")
-    seller.ask(opening._replace(fault=Fault.NO_OBJECT.description))
+    seller.ask(structs.replace(opening, fault=Fault.NO_OBJECT.description))
     seller.answered("")
-    seller.ask(opening._replace(fault=Fault.EMPTY.description))
+    seller.ask(structs.replace(opening, fault=Fault.EMPTY.description))
     seller.answered('{"message": "Hello.", "action": "propose", "terms": {"rent": "$1,100"}}')
     mine = Event(Role.SELLER, ActionKind.PROPOSE, (2, UNNAMED, UNNAMED), "Hello.")
     talk = theirs(ActionKind.TALK, None, 'Say "please".\nThen we shall see.')
@@ -134,7 +135,7 @@ def test_a_conversation_only_grows() -> None:
     view = View(brief_of(), 0, (), None, None)
     before = [dict(message) for message in talk.ask(view)]
     talk.answered('  {"odd":  "spacing"}\n')
-    after = talk.ask(view._replace(fault=Fault.UNKNOWN_KEY.description))
+    after = talk.ask(structs.replace(view, fault=Fault.UNKNOWN_KEY.description))
     assert after[: len(before)] == before
     assert after[len(before)] == {"role": "assistant", "content": '  {"odd":  "spacing"}\n'}
     assert Fault.UNKNOWN_KEY.description in after[-1]["content"]
@@ -165,7 +166,7 @@ def test_the_other_sides_words_stay_one_quoted_string(words: str) -> None:
     event = theirs(ActionKind.PROPOSE, (1, 1, 1), words)
     messages = Conversation(told).ask(View(told, 0, (event,), (1, 1, 1), Role.BUYER))
     plain = Conversation(told).ask(
-        View(told, 0, (event._replace(message="MARK"),), (1, 1, 1), Role.BUYER)
+        View(told, 0, (structs.replace(event, message="MARK"),), (1, 1, 1), Role.BUYER)
     )
     assert len(messages) == 2
     assert messages[0] == plain[0]

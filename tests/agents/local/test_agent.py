@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("trl", reason="tiny models need pip install 'bargaining-arena[train]'")
 
@@ -204,11 +205,11 @@ def test_whose_words_fill_a_context_says_whose_fault_it_is(own: int, theirs: int
         dialogue.answered([*chat._ids("a word " * own), chat.close])
         turn += 1
         heard = (Event(Role.BUYER, ActionKind.TALK, None, "a word " * theirs),)
-        new = dialogue.ask(view._replace(turn=turn, history=heard))
+        new = dialogue.ask(replace(view, turn=turn, history=heard))
     assert turn > 2
     assert dialogue.filled_itself is fault
     for _ in range(2):
-        assert dialogue.ask(view._replace(fault="That did not fit.")) is None
+        assert dialogue.ask(replace(view, fault="That did not fit.")) is None
         assert dialogue.filled_itself is fault
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agents.agent import Action, ActionKind, Reply, View, accept
+from agents.agent import Action, ActionKind, Event, Reply, View, accept
 from arena import drivers
 from arena.protocol import ATTEMPTS, Ending, Fault
 from scenarios.scenario import Role
@@ -54,7 +54,7 @@ def test_a_legal_answer_after_two_faults_counts_as_if_nothing_had_been(cause: st
     assert [attempt.fault for attempt in outcome.turns[0].attempts] == [fault, fault, None]
     assert (outcome.ending, outcome.at_fault) == (Ending.AGREEMENT, None)
     assert (outcome.seller_score, outcome.buyer_score) == (0.70, 0.12)
-    assert buyer.views[0].history == ((Role.SELLER, ActionKind.PROPOSE, (2, -1, -1), ""),)
+    assert buyer.views[0].history == (Event(Role.SELLER, ActionKind.PROPOSE, (2, -1, -1), ""),)
 
 
 @BOTH_DRIVERS

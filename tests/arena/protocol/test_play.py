@@ -11,8 +11,9 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
-from agents.agent import Action, ActionKind, Reply, View
+from agents.agent import Action, ActionKind, Event, Reply, View
 from arena.play import Outcome, Turn, briefs
 from arena.protocol import ATTEMPTS, LEAST_TURNS, MOST_TURNS, Ending, Rules
 from scenarios.scenario import Preferences, Role, Scenario
@@ -49,7 +50,7 @@ class Secretive(Replay):
         step = self._steps[len(self.views) % len(self._steps)]
         self.views.append(view)
         assert isinstance(step, Reply)
-        return replace(step, reasoning=SECRET.format(view.brief.role.value, len(self.views)))
+        return structs.replace(step, reasoning=SECRET.format(view.brief.role.value, len(self.views)))
 
 
 def played(
@@ -129,7 +130,7 @@ def test_a_side_sees_the_public_turns_and_nothing_else(
     standing = list(standing_offers(outcome.turns))
     used = {Role.SELLER: 0, Role.BUYER: 0}
     for number, turn in enumerate(outcome.turns):
-        public = tuple((t.role, t.kind, t.offer, t.message) for t in outcome.turns[:number])
+        public = tuple(Event(t.role, t.kind, t.offer, t.message) for t in outcome.turns[:number])
         for attempt in turn.attempts or (None,):
             view = next(views[turn.role])
             assert view.history == public

@@ -8,6 +8,7 @@ from agents.scripted import strategies
 from arena.entry import entry_from
 from arena.errors import UserError
 from arena.lineup import Lineup, request_from, resolve
+from arena.play import Turn
 from arena.registry import Registry
 from arena.schedule import plan
 from arena.store import Filter, Store
@@ -87,18 +88,18 @@ def test_a_stochastic_buyer_draws_the_same_against_two_sellers(store: Store) -> 
     """On one cell, as long as the sellers say the same."""
     sellers = ["hardliner", "stall"]
     run(store, sellers=sellers, buyers=["random"], scenarios=8)
-    cells: dict[tuple[object, ...], list[list[object]]] = {}
+    cells: dict[tuple[object, ...], list[list[Turn]]] = {}
     for match in store.matches(Filter()):
         cell = (match.scenario_key, match.opener, match.replicate)
-        cells.setdefault(cell, []).append([turn[:3] for turn in store.turns(match)])
+        cells.setdefault(cell, []).append(store.turns(match))
     compared, first_offers = 0, set()
     for one, other in cells.values():
         for mine, theirs in zip(one, other, strict=False):
-            if mine[0] is Role.SELLER and mine != theirs:
+            if mine.role is Role.SELLER and mine != theirs:
                 break
             assert mine == theirs
-            compared += mine[0] is Role.BUYER
-        first_offers.add(next(turn[2] for turn in one if turn[0] is Role.BUYER))
+            compared += mine.role is Role.BUYER
+        first_offers.add(next(turn.offer for turn in one if turn.role is Role.BUYER))
     assert len(cells) == 16
     assert compared > 40
     assert len(first_offers) > 10  # it does draw differently on different cells
