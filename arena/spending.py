@@ -20,6 +20,7 @@ from agents.language_model.request import Completion
 from arena.budget import Account, Budget, Elsewhere
 from arena.group_commit import Batch, GroupCommit
 from arena.money import nano, nano_within
+from arena.patience import Patience
 from arena.record import utc_now
 from arena.store import Bill, Call, Store, StoreError
 
@@ -34,8 +35,10 @@ class Spending:
         budget_usd: float | None = None,
         cache: bool = False,
         drift: float = 0.0,
+        patience: Patience | None = None,
     ) -> None:
         """Read what the design's runs have spent so far; nothing is written yet. `drift` is noted."""
+        self._patience = patience or Patience()
         ceiling = None if budget_usd is None else nano_within(budget_usd)
         self._store, self._design = store, design_hash
         self.cache = self if cache else None
@@ -55,7 +58,7 @@ class Spending:
         """Calls that are not settled."""
         self._charged: set[int] = set()
         """Those of them that the bill charges: all but those that a transaction is yet to let in."""
-        self._group = GroupCommit(self._bill_now, self._write)
+        self._group = GroupCommit(self._bill_now, self._write, self._patience)
         self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def reserve(self, asked: Asked) -> int:
@@ -78,7 +81,7 @@ class Spending:
             call = self._enter(asked, most)
             self._group.reserved[call] = self._open[call]
             try:
-                if await self._group.together():
+                if await self._group.together(call):
                     return call
             except BaseException:  # its match is given up, and the call with it
                 self.settle(call, Came.NOTHING, None, None)
@@ -111,10 +114,10 @@ class Spending:
         same time is given the same answer."""
         return self._asking.setdefault(key, asyncio.Lock())
 
-    def known(self, key: str, agent: str, match: str | None) -> Completion | None:
+    async def known(self, key: str, agent: str, match: str | None) -> Completion | None:
         """Return a cached answer, marked, at no cost, with its tokens and latency of when it was given;
-        None where there is none."""
-        blob = self._group.answer(key) or self._store.answer(key)
+        None where there is none. Raises GivenUpError where the store cannot be read."""
+        blob = self._group.answer(key) or await self._patience.read(lambda: self._store.answer(key))
         if blob is None:
             return None
         found = _read(blob)

@@ -1,10 +1,13 @@
 """What a run of a tournament came to."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from arena.money import usd
+from arena.record import Played
+from arena.replays import replayed_block
 from arena.tally import Aside, Tally
 
 
@@ -49,6 +52,8 @@ class Summary:
     interrupted: bool = False
     awaited: int = 0
     """Answers that a run which was interrupted still waits for."""
+    away: str | None = None
+    """Why the database cannot be used, where that may pass."""
     cause: Cause | None = None
     trouble: str | None = None
     """The words of `cause`."""
@@ -117,6 +122,13 @@ class Summary:
     def priced(self) -> bool:
         """Whether `known_usd` is all that it cost."""
         return all(tally.cost_usd is not None for tally in self.tallies.values())
+
+    def lose(self, unwritten: Iterable[Played]) -> None:
+        """Take from the counts what was played and cannot be written."""
+        for row in unwritten:
+            planned = replayed_block(row.replicate) is None
+            self.played -= planned
+            self.replayed -= not planned
 
     def end_early(self, cause: Cause, why: str) -> None:
         """Note what ends the run, unless something else did before; a bug goes before all else."""

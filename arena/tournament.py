@@ -10,8 +10,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 
 from agents.agent import BudgetSpentError, GivenUpError, Trouble
 from agents.build import UnplayableError
@@ -27,17 +26,20 @@ from arena.interruption import interruptible
 from arena.journal import Journal
 from arena.ledger import Ledger
 from arena.lineup import Lineup
+from arena.on_ray import crew_on_ray
+from arena.patience import Patience
 from arena.protocol import Ending
 from arena.record import Played
 from arena.replays import replays
 from arena.schedule import Place, plan, planned
 from arena.serving import servings
+from arena.settings import Settings
 from arena.spending import Spending
-from arena.store import Store
+from arena.store import Store, StoreError
 from arena.summary import Cause, Summary
 from arena.tally import Aside, count, tallies
 from arena.waiting import Attempts, Waiting, awaited
-from arena.workers import Setup, Share, Stop, Table, WorkerDied
+from arena.workers import Crew, Setup, Share, Stop, Table, WorkerDied
 from scenarios.draw import DrawError
 from scenarios.scenario import Role
 
@@ -49,31 +51,6 @@ BATCHED_AT_ONCE = 64
 """Where weights on this machine answer: as many as their largest batch has rows."""
 MATCHES_A_WORKER = 300
 """A worker process is started for every so many matches, unless the user says how many."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a tournament is run; no part of the design. A turn's timeout and a cache may change what comes
-    out, and receipts and rows say so; a budget, how far it comes."""
-
-    workers: int | None = None
-    """Processes for scripted pairs; None: as the cores and the number of matches suggest."""
-    concurrency: int | None = None
-    """Matches with a language model that are under way at once; None: as fits who plays."""
-    turn_timeout: float | None = None
-    retry_voids: bool = False
-    drift: float = 0.0
-    """Share of a base's cells that are replayed with every block (`arena.replays`); 0: none are."""
-    servers: int | None = None
-    """How many servers that agents need the arena may run at once; None: it starts none."""
-    budget: float | None = None
-    """US dollars that all runs of the design together may spend at providers; None: any number."""
-    unlimited: bool = False
-    """Whether it is to be played without a budget though one is on record."""
-    allow_unpriced: bool = False
-    """Whether agents whose price is not known play outside the budget."""
-    cache: bool = False
-    """Whether a request that was answered before is answered from the store."""
 
 
 class Tournament:
@@ -100,7 +77,8 @@ class Tournament:
         todo = [place for place in unplayed if self._attempts.left(place)]
         asked = (self.settings.budget, self.settings.cache, self.settings.drift)
         self._void_so_far = {place for place in todo if place in voids}
-        self.spending = Spending(store, self._design.hash, *asked)
+        self._patience = Patience(self._away)
+        self.spending = Spending(store, self._design.hash, *asked, self._patience)
         self.summary = Summary(
             design=self._design.hash,
             planned=planned(self._design),
@@ -118,6 +96,7 @@ class Tournament:
         self.quick, self.waiting = len(quick), len(self._waiting.planned)
         self.replays = len(self._waiting.replays)
         self._journal: Journal | None = None
+        self._tick: Callable[[Summary], None] = lambda summary: None
         self._stop = Stop()
         self._failures: Counter[str] = Counter()
         self._gateway = Gateway(self.spending, self._servers)
@@ -171,25 +150,32 @@ class Tournament:
 
         `tick` is called often, in this thread. The `journal` is told of every match, of agents set aside
         and of the run itself being given up. Returns early, with what was played committed, on
-        Ctrl-C or SIGTERM, when a worker process dies, and when a bug of the harness shows itself.
-        Raises UserError where an agent or a domain turns out to be unplayable.
+        Ctrl-C or SIGTERM, when a worker process dies, and when a bug of the harness shows itself; with
+        what could be committed, where the database cannot be written to any more. Raises UserError
+        where an agent or a domain turns out to be unplayable.
         """
         begun = time.perf_counter()
-        self._journal = journal
+        self._journal, self._tick = journal, tick
         self.freeze()
-        with interruptible(self._interrupt), Ledger(self._store, self.spending.flush) as ledger:
+        ledger = Ledger(self._store, self.spending.flush, self._patience)
 
-            def pulse() -> None:
-                ledger.flush_if_due()
-                self._note(begun)
-                tick(self.summary)
+        def pulse() -> None:
+            ledger.flush_if_due()
+            self._note(begun)
+            tick(self.summary)
 
-            try:
-                self._play(ledger, pulse)
-            except WorkerDied:
-                self.summary.end_early(Cause.WORKER, self._why_a_worker_died())
-            except (UnplayableError, DrawError) as error:
-                raise UserError(str(error)) from error
+        try:
+            with interruptible(self._interrupt), ledger:
+                try:
+                    self._play(ledger, pulse)
+                except WorkerDied as died:
+                    self.summary.end_early(Cause.WORKER, died.why or self._why_a_worker_died())
+                except (UnplayableError, DrawError) as error:
+                    raise UserError(str(error)) from error
+        except StoreError as error:
+            self.summary.lose(ledger.unwritten)
+            lost = len(ledger.unwritten)
+            self._end(f"{error} (finished, but not written: {lost:,})" if lost else str(error))
         self._note(begun)
         return self.summary
 
@@ -205,10 +191,11 @@ class Tournament:
         self.summary.dropped_quick = self._batches.dropped
 
     def _play(self, ledger: Ledger, pulse: Callable[[], None]) -> None:
-        for shares in self._batches.play(self.workers):
-            for share in shares:
-                self._take(share, ledger)
-            pulse()
+        with self._crew() as (workers, crew):
+            for shares in self._batches.play(workers, crew):
+                for share in shares:
+                    self._take(share, ledger)
+                pulse()
         if not self._waiting.queue or self._stop.is_set():
             return
         take, hold = lambda share: self._take(share, ledger), self._hold
@@ -223,6 +210,13 @@ class Tournament:
             if self._servers is not None:
                 self._servers.close()
 
+    def _crew(self) -> AbstractContextManager[tuple[int, Crew | None]]:
+        """Return what keeps those who play matches in which nothing is awaited: how many, and who."""
+        settings = self.settings
+        if settings.on_ray and self.quick:
+            return crew_on_ray(self._setup(), settings.ray_address, settings.workers)
+        return nullcontext((self.workers, None))
+
     def _hold(self, place: Place) -> AbstractAsyncContextManager[None]:
         """Return what keeps the servers that a match needs."""
         needed = {self._servings[v] for v in place.versions if v in self._servings}
@@ -235,10 +229,21 @@ class Tournament:
             self._set_aside(error.agent, Aside(str(error), spent=True))
             self._waiting.again(place)  # for another run
             return
+        self._end(str(error))
+
+    def _end(self, why: str) -> None:
+        """End a run that cannot go on, in good order."""
         if self._journal is not None and self.summary.cause is None:
-            self._journal.write("given_up", detail=str(error))
-        self.summary.end_early(Cause.GIVEN_UP, str(error))
+            self._journal.write("given_up", detail=why)
+        self.summary.end_early(Cause.GIVEN_UP, why)
         self._stop.set()
+
+    def _away(self, why: str | None) -> None:
+        """Tell that the database cannot be used for a while, and when it can again."""
+        self.summary.away = why
+        if self._journal is not None:
+            self._journal.write("database_back" if why is None else "database_away", detail=why)
+        self._tick(self.summary)
 
     def _setup(self) -> Setup:
         agents = {v: (agent.spec, agent.connection) for v, agent in self._lineup.agents.items()}

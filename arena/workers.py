@@ -5,12 +5,13 @@ A match depends on its place in the design alone, never on which process played 
 
 import multiprocessing
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing import get_context
@@ -25,6 +26,7 @@ from arena.apart import ENDED, Apart, Children
 from arena.children import obey_parent, signals_held_back
 from arena.design import Design
 from arena.drivers import MODEL_TIMEOUT_S, run, run_async
+from arena.errors import UserError
 from arena.measures import Yardstick
 from arena.play import Game, Outcome, briefs, play
 from arena.protocol import scores
@@ -222,18 +224,19 @@ def play_in_processes(
     """Play `batches` in `workers` processes; yield what is finished, at the latest every SHARE_S.
 
     Whoever iterates may add to `batches`, and puts back what is left of one. After `stop` is set, what
-    the workers have finished is still yielded. Raises WorkerDied, and whatever a worker raised outside a
-    match.
+    the workers have finished is still yielded. Raises WorkerDied, UserError where no process can be
+    started, and whatever a worker raised outside a match.
     """
     context = get_context("spawn")
     others = set(multiprocessing.active_children())
-    halt = context.Event()
-    pool = ProcessPoolExecutor(workers, context, _start, (setup, halt))
+    with _starting():
+        halt = context.Event()
+        pool = ProcessPoolExecutor(workers, context, _start, (setup, halt))
     handed: dict[Future[Share], Batch] = {}
     pending: set[Future[Share]] = set()
     try:
         while pending or (batches and not stop.is_set()):
-            with signals_held_back():  # a submission may start a process
+            with _starting(), signals_held_back():  # a submission may start a process
                 while batches and len(pending) < 2 * workers and not stop.is_set():
                     batch = batches.popleft()
                     future = pool.submit(_play, batch)
@@ -252,15 +255,31 @@ def play_in_processes(
         raise WorkerDied([*handed.values()]) from error
     finally:
         halt.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        _end(pending, others)
+        _end(pool, pending, others)
 
 
-def _end(pending: set[Future[Share]], others: set[BaseProcess]) -> None:
+@contextmanager
+def _starting() -> Generator[None]:
+    """Say what to do where the system has no more to give for a process."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"no worker process can be started ({error.strerror}): lower --workers, or raise a user's "
+            "limits of open files (ulimit -n) and processes (ulimit -u)"
+        ) from error
+
+
+def _end(pool: ProcessPoolExecutor, pending: set[Future[Share]], others: set[BaseProcess]) -> None:
     """End the workers, those that are still busy or still starting after a moment included."""
+    # In a thread, since it may hang where a worker was killed; and to its end, as a rule, since Python
+    # trips over a pool that shuts down while the interpreter does.
+    shutdown = threading.Thread(target=pool.shutdown, kwargs={"cancel_futures": True}, daemon=True)
+    shutdown.start()
     wait(pending, SHARE_S)
     for child in set(multiprocessing.active_children()) - others:
         child.kill()
+    shutdown.join(SHARE_S)
 
 
 _table: Table | None = None

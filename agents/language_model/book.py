@@ -49,9 +49,10 @@ class Cache(Protocol):
         answered from the cache."""
         ...
 
-    def known(self, key: str, agent: str, match: str | None) -> Completion | None:
+    async def known(self, key: str, agent: str, match: str | None) -> Completion | None:
         """Return what is kept under a request's key, marked as such and entered as what `agent` (its
-        version) is given in `match` (its key); None where nothing is."""
+        version) is given in `match` (its key); None where nothing is. Raises agents.agent.GivenUpError
+        where that cannot be told."""
         ...
 
     def keep(self, key: str, completion: Completion) -> None:

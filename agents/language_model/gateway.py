@@ -166,7 +166,7 @@ class Gateway:
             return await self._tried(request, tries)
         key = request.key(occasion.replicate)
         async with cache.alone(key):
-            known = cache.known(key, request.spec.version, occasion.match or None)
+            known = await cache.known(key, request.spec.version, occasion.match or None)
             if known is not None:
                 return known
             completion = await self._tried(request, tries)

@@ -153,6 +153,8 @@ def _next(summary: Summary, at: str) -> str:
             return f"mend what stopped an agent, then {again}"
         if any(aside.spent for aside in summary.set_aside.values()):
             return "the same command with a higher --budget: it goes on where it stopped"
+        if summary.cause is Cause.GIVEN_UP:
+            return f"mend what ended the run, then {again}"
         return again
     if summary.void:
         return f"arena matches --void{at} says what failed; --retry-voids tries again"

@@ -27,8 +27,8 @@ from arena.errors import UserError
 
 if TYPE_CHECKING:
     from arena.journal import Journal
+    from arena.settings import Settings
     from arena.store import Registration, Store
-    from arena.tournament import Settings
 
 
 Runs = Annotated[

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from arena.commands.closing_lines import in_words, set_aside
 from arena.commands.pace import Paces
 from arena.conversations import GRACE_S
+from arena.patience import PATIENCE_S
 from arena.printable import plain
 from arena.summary import Summary
 from arena.tournament import Tournament
@@ -81,10 +82,11 @@ def _sparse(paces: Paces) -> Tick:
 
 class News:
     """What needs attention at once, each told once: an agent that is set aside, the first void attempt
-    of an agent, and what an interrupted run waits for."""
+    of an agent, what an interrupted run waits for, and, each time, a database that cannot be used."""
 
     def __init__(self) -> None:
         self._told: set[tuple[str, str]] = set()
+        self._away: str | None = None
 
     def of(self, summary: Summary) -> Iterator[str]:
         """Yield a line for whatever was not told before."""
@@ -97,8 +99,21 @@ class News:
         if summary.awaited and self._first("awaited", ""):
             answers = counted(summary.awaited, "answer")
             yield (f"waiting for {answers} under way, at most {GRACE_S:.0f} s; Ctrl-C again breaks off")
+        if summary.away != self._away:
+            self._away = summary.away
+            yield away(summary)
 
     def _first(self, kind: str, version: str) -> bool:
         told = (kind, version) in self._told
         self._told.add((kind, version))
         return not told
+
+
+def away(summary: Summary) -> str:
+    """Say that a run waits for its database, or that this is over."""
+    if summary.away is None:
+        return "the database can be used again: the run goes on"
+    return (
+        f"waiting for the database, up to {PATIENCE_S / 60:.0f} min, and keeping what is played; Ctrl-C "
+        f"twice gives it up ({plain(summary.away)})"
+    )

@@ -30,7 +30,9 @@ from arena.commands.settings import (
     Cache,
     Concurrency,
     Drift,
+    Executor,
     LogFile,
+    RayAddress,
     RetryVoids,
     Serve,
     ServersAtOnce,
@@ -46,9 +48,10 @@ from arena.errors import UserError
 if TYPE_CHECKING:
     from arena.journal import Journal
     from arena.lineup import Lineup
+    from arena.settings import Settings
     from arena.store import Store
     from arena.summary import Summary
-    from arena.tournament import Settings, Tournament
+    from arena.tournament import Tournament
 
 DesignFile = Annotated[
     str | None, option(WHO, "All of this from a YAML or JSON file, or a stored design.", "FILE|HASH")
@@ -73,6 +76,8 @@ def run_tournament(
     design: DesignFile = None,
     concurrency: Concurrency = None,
     workers: Workers = None,
+    executor: Executor = "local",
+    ray_address: RayAddress = None,
     retry_voids: RetryVoids = False,
     drift: Drift = None,
     serve: Serve = False,
@@ -152,6 +157,7 @@ def _run(
     from arena.commands.closing_lines import closing_lines, notices, summary_json
     from arena.commands.drift import drift_lines
     from arena.commands.printing import print_json
+    from arena.summary import Cause
 
     summary = played(store, lineup, settings, reason, journal, yes=yes)
     database = to_name(store.address)
@@ -162,7 +168,8 @@ def _run(
     else:
         for line in closing_lines(summary, lineup, database):
             typer.echo(line)
-        for line in () if summary.drift else drift_lines(store, lineup.design):
+        told = summary.drift or summary.cause is Cause.GIVEN_UP
+        for line in () if told else drift_lines(store, lineup.design):
             typer.echo(line)
     if not summary.well:
         raise typer.Exit(1)
@@ -187,6 +194,7 @@ def played(
     from arena.commands.plan_lines import frozen_lines
     from arena.commands.serving_lines import serving_news
     from arena.serving import check_servers
+    from arena.summary import Cause
     from arena.tournament import Tournament
 
     tournament = Tournament(store, lineup, settings, serving_news(lineup, journal))
@@ -198,7 +206,8 @@ def played(
         typer.echo(line, err=True)
     with progress.shown(tournament) as tick, journaled(journal, tournament, lineup, store.address):
         summary = tournament.run(tick, journal)
-        summary.drift = drift_found(store, lineup.design)
+        if summary.cause is not Cause.GIVEN_UP:  # perhaps for want of a database
+            summary.drift = drift_found(store, lineup.design)
     if (gone := budget_line(tournament)) is not None:
         typer.echo(gone, err=True)
     return summary

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Annotated, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from arena.commands.request import RULES, option
 from arena.errors import UserError
@@ -11,7 +12,7 @@ from arena.printable import plain
 
 if TYPE_CHECKING:
     from arena.journal import Journal
-    from arena.tournament import Settings
+    from arena.settings import Settings
 
 MACHINE = "How it is run"
 
@@ -46,6 +47,14 @@ Concurrency = Annotated[
 Workers = Annotated[
     int | None, option(MACHINE, "Processes for scripted pairs. [default: the cores]", min=1)
 ]
+Executor = Annotated[
+    Literal["local", "ray"],
+    option(MACHINE, "What plays pairs without a model: this machine, or a cluster of Ray."),
+]
+RayAddress = Annotated[
+    str | None,
+    option(MACHINE, "The Ray to join, or auto. [default: one started here]", "HOST:PORT"),
+]
 RetryVoids = Annotated[bool, option(MACHINE, "Try matches that were void every time three times more.")]
 Drift = Annotated[
     float | None,
@@ -77,15 +86,22 @@ Yes = Annotated[bool, option(MACHINE, "Play agents that cost money.")]
 def settings_of(options: Mapping[str, Any]) -> "Settings":
     """Return how it is to be played, by a command's arguments; what it has no option for stays as it is
     by default. Raises UserError for options that do not go together."""
-    from arena.tournament import Settings
+    from arena.settings import Settings
 
     for name, other in (("servers", "serve"), ("allow_unpriced", "budget")):
         if options[name] and not options[other]:
             raise UserError(f"--{name.replace('_', '-')} goes with --{other}")
+    on_ray = options.get("executor") == "ray"
+    if options.get("ray_address") is not None and not on_ray:
+        raise UserError("--ray-address goes with --executor ray")
+    if on_ray and find_spec("ray") is None:
+        raise UserError("--executor ray needs Ray: pip install 'bargaining-arena[ray]'")
     same = ("workers", "concurrency", "turn_timeout", "retry_voids", "allow_unpriced", "cache")
     unlimited = options["budget"] == math.inf
     return Settings(
         **{name: options[name] for name in same},
+        on_ray=on_ray,
+        ray_address=options.get("ray_address"),
         budget=None if unlimited else options["budget"],
         unlimited=unlimited,
         drift=options.get("drift") or 0.0,

@@ -2,7 +2,7 @@
 
 from arena.store.agents import Registration
 from arena.store.calls import Bill, Call, Cost, Mean
-from arena.store.database import DEFAULT, MissingDatabase, StoreError, is_of, redacted
+from arena.store.database import DEFAULT, MissingDatabase, StoreError, Unavailable, is_of, redacted
 from arena.store.listing import Filter, Listed
 from arena.store.logs import Deviation
 from arena.store.pace import Pace
@@ -30,6 +30,7 @@ __all__ = [
     "StoreError",
     "StoredDesign",
     "TrainingRun",
+    "Unavailable",
     "VoidCount",
     "Whole",
     "is_of",

@@ -20,7 +20,7 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.sql.functions import FunctionElement
@@ -37,6 +37,9 @@ _BEFORE_HOST = re.compile("://.*@")
 
 MIGRATING = 0x6172656E61
 """The number of the lock, on a server, of whoever migrates: "arena"."""
+_PASSING = ("08", "40", "53300", "57P01", "57P02", "57P03")
+"""How PostgreSQL's codes begin for lost connections, conflicts with others, too many connections, and a
+server that shuts down, crashed, or starts."""
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """How the names of SQLite's files end; these stand beside the file that a link leads to."""
 CACHE_KIB = 65_536
@@ -50,6 +53,11 @@ class StoreError(UserError):
 
 class MissingDatabase(StoreError):
     """There is no database at the given path."""
+
+
+class Unavailable(StoreError):
+    """A database that cannot be used now, which may pass by itself: its server is started again, or
+    another process keeps it locked."""
 
 
 def locate(given: str | None) -> URL:
@@ -180,14 +188,36 @@ def upsert(
 
 def trouble(url: URL, error: DBAPIError) -> StoreError:
     """Return what to tell the user of an error that the database raised."""
-    cause, at = str(error.orig).strip(), shown(url)
+    cause, at = " ".join(str(error.orig).split()), shown(url)
     if isinstance(error.orig, sqlite3.DatabaseError):
+        kind = Unavailable if "locked" in cause else StoreError
         for sign, advice in _ADVICE.items():
             if sign in cause:
-                return StoreError(advice.format(at=at))
+                return kind(advice.format(at=at, cause=cause))
+        return StoreError(f"{at}: {cause}")
     if f'database "{url.database}" does not exist' in cause:  # so PostgreSQL puts it
         return StoreError(f"{at} does not exist: create it first, with createdb {url.database}")
-    return StoreError(f"{at}: {cause}")
+    if "No space left on device" in cause:
+        return StoreError(_ADVICE["full"].format(at=at))
+    return (Unavailable if _passes(error) else StoreError)(f"{at}: {cause}")
+
+
+def _passes(error: DBAPIError) -> bool:
+    """Return whether a server that was reached before may answer again by itself. An error without a
+    code is one of the connection."""
+    if error.connection_invalidated:
+        return True
+    code = getattr(error.orig, "sqlstate", None) or "08"
+    return isinstance(error, OperationalError) and code.startswith(_PASSING)
+
+
+def inode(file: Path | None) -> tuple[int, int] | None:
+    """Return what tells a file from any other of this machine; None where there is none."""
+    try:
+        found = os.stat(file or "")
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _dialect(connection: Connection) -> Any:
@@ -219,6 +249,8 @@ _ADVICE = {
     # Reading takes a log beside the file as well.
     "readonly": "{at} or its folder may not be written to, which even reading needs: copy the file to "
     "a folder of your own and name it with --db",
+    "disk I/O": "{at} cannot be read or written ({cause}): look whether its disk is full, failing or "
+    "gone, and run the command again; all that was committed is kept",
     "full": "the disk of {at} is full: make room and run the command again; all that was committed is "
     "kept",
 }

@@ -306,7 +306,7 @@ def test_many_small_amounts_add_up_exactly(tokens: list[int]) -> None:
 
 def asking(book: Spending, replicate: int, said: str = "u") -> Completion | None:
     request = Request(SPEC, [{"role": "user", "content": said}])
-    return book.known(request.key(replicate), SPEC.version, "ab")
+    return asyncio.run(book.known(request.key(replicate), SPEC.version, "ab"))
 
 
 def keeping(book: Spending, replicate: int, said: str = "u") -> None:

@@ -47,7 +47,7 @@ class Kept(NoBook):
     def alone(self, key: str) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
-    def known(self, key: str, agent: str, match: str | None) -> Completion | None:
+    async def known(self, key: str, agent: str, match: str | None) -> Completion | None:
         return None
 
     def keep(self, key: str, completion: Completion) -> None:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,29 @@ class Server:
             self.do(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+class Breakable(Server):
+    """One that is started here, and can be broken."""
+
+    def __init__(self, url: URL, begun: Callable[[], AbstractContextManager[Any]]) -> None:
+        """`begun` gives a process that is started, answers, and is stopped in order."""
+        super().__init__(url)
+        self._begun, self._running = begun, ExitStack()
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self._process = self._running.enter_context(self._begun())
+
+    def crash(self) -> None:
+        """End it as a power cut would, but for what it wrote to disk."""
+        self._process.send_signal(signal.SIGQUIT)  # its "immediate" shutdown
+        self._process.wait(60)
+
+    def stop(self) -> None:
+        """Stop it in order."""
+        self._running.close()
+
+
 @contextmanager
 def serving() -> Iterator[Server]:
     """Give the server that ARENA_TEST_POSTGRES names (the address of a database on it, whose user may
@@ -62,6 +85,13 @@ def serving() -> Iterator[Server]:
     if given:
         yield Server(make_url(given))
         return
+    with breakable() as server:
+        yield server
+
+
+@contextmanager
+def breakable() -> Iterator[Breakable]:
+    """Give a server that is started here. Skips where none is installed."""
     programs = _programs()
     with tempfile.TemporaryDirectory(prefix="arena-postgres-") as made, socket.socket() as free:
         folder, who = Path(made), _nobody()
@@ -76,10 +106,12 @@ def serving() -> Iterator[Server]:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
         free.close()
-        with _process(programs / "postgres", folder, port, who) as process:
-            url = URL.create("postgresql+psycopg", "arena", None, "127.0.0.1", port, "postgres")
-            _wait(url, process, folder / "log")
-            yield Server(url)
+        url = URL.create("postgresql+psycopg", "arena", None, "127.0.0.1", port, "postgres")
+        server = Breakable(url, lambda: _process(programs / "postgres", folder, url, who))
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 def plain(url: URL) -> str:
@@ -105,16 +137,17 @@ def _nobody() -> dict[str, Any]:
 
 @contextmanager
 def _process(
-    program: Path, folder: Path, port: int, who: dict[str, Any]
+    program: Path, folder: Path, url: URL, who: dict[str, Any]
 ) -> Iterator["subprocess.Popen[bytes]"]:
     settings = SETTINGS | {"unix_socket_directories": str(folder), "listen_addresses": "127.0.0.1"}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    command = [program, "-D", folder / "data", "-p", str(port), *options]
-    with open(folder / "log", "wb") as log:
+    command = [program, "-D", folder / "data", "-p", str(url.port), *options]
+    with open(folder / "log", "ab") as log:
         # In a session of its own: Ctrl-C is for the tests, which then stop it in order.
         own = {"start_new_session": True, "preexec_fn": _ending_with_parent()}
         process = subprocess.Popen(command, stderr=log, cwd="/", **own, **who)
     try:
+        _wait(url, process, folder / "log")
         yield process
     finally:
         process.send_signal(signal.SIGINT)  # its "fast" shutdown

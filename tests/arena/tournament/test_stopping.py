@@ -4,14 +4,13 @@ import json
 import random
 import re
 import signal
-import sqlite3
 import subprocess
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.arena.processes import alive, children, committed, wait_for
 from tests.arena.running import arena, command, end_by_signal, environment, in_a_group, outcomes, rows
 
 TOURNAMENT = (
@@ -37,46 +36,6 @@ def start(folder: Path, *arguments: object) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         command(*arguments), cwd=folder, env=environment(), stdout=pipe, stderr=pipe, text=True
     )
-
-
-def alive(pid: int) -> bool:
-    """Return whether a process runs (one that only waits to be collected does not)."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-def children(pid: int) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[1]) == pid:
-                found.append(int(entry.name))
-    return found
-
-
-def wait_for(condition, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-
-
-def committed(database: Path) -> int:
-    """Return how many matches are in the database, whether or not there is one."""
-    if not database.exists():
-        return 0
-    with closing(sqlite3.connect(database, timeout=30)) as connection:
-        try:
-            return int(connection.execute("SELECT COUNT(*) FROM matches").fetchone()[0])
-        except sqlite3.OperationalError:
-            return 0  # its tables are not made yet
 
 
 def kill_somewhere(folder: Path, chance: random.Random, kills: int) -> tuple[str, list[int]]:
