@@ -13,6 +13,7 @@ from arena.commands.agents import agents
 from arena.commands.check import check
 from arena.commands.compare import compare
 from arena.commands.costs import costs
+from arena.commands.db import db_app
 from arena.commands.design import design_app
 from arena.commands.designs import designs
 from arena.commands.doctor import doctor
@@ -89,7 +90,7 @@ TOURNAMENTS = "Tournaments"
 TRAINING = "Training"
 RECORD = "What the record says"
 GROUND = "What is bargained over, and how"
-HEALTH = "This machine"
+HEALTH = "This machine, and the database"
 
 app.command(rich_help_panel=AGENTS)(register)
 app.command(rich_help_panel=AGENTS)(agents)
@@ -119,6 +120,7 @@ app.command(rich_help_panel=RECORD)(show)
 app.add_typer(scenarios_app, rich_help_panel=GROUND)
 app.add_typer(prompt_app, rich_help_panel=GROUND)
 app.command(rich_help_panel=HEALTH)(doctor)
+app.add_typer(db_app, rich_help_panel=HEALTH)
 
 if __name__ == "__main__":
     app()  # launchers of several processes name a module

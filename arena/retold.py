@@ -26,7 +26,7 @@ def retold(
     asked, view = next(game)
     for number, turn in enumerate(turns, 1):
         if turn.role is not asked:
-            raise ValueError(f"turn {number} is not the {turn.role}'s")
+            raise ValueError(f"turn {number} was not the {turn.role}'s to take")
         try:
             asked, view = game.send(_reply(turn, view, ending))
         except StopIteration as stop:
