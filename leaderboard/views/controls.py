@@ -2,6 +2,7 @@
 copied link all show the same."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -29,8 +30,7 @@ def choose(
     """
     current = asked(options, parameter)
     words = shown or {}
-    # The key changes with the address, so that no widget remembers what the address has left behind.
-    key = f"{parameter}={current}"
+    key = _key(parameter)
     return st.selectbox(
         label,
         options,
@@ -48,9 +48,8 @@ def choose_many(label: str, options: Sequence[str], parameter: str, every: str) 
     `every` is what stands in the empty box. Raises UserError where the address asks for an option that
     there is not.
     """
-    given = st.query_params.get(parameter, "")
     current = asked_many(options, parameter)
-    key = f"{parameter}={given}"
+    key = _key(parameter)
     st.multiselect(
         label,
         options,
@@ -84,7 +83,7 @@ def asked_many(options: Sequence[str], parameter: str) -> tuple[str, ...]:
 def typed(label: str, parameter: str, hint: str) -> str:
     """Let the reader type; the address carries it, as in :func:`choose`."""
     current = st.query_params.get(parameter, "")
-    key = f"{parameter}={current}"
+    key = _key(parameter)
     st.text_input(
         label,
         current,
@@ -97,24 +96,52 @@ def typed(label: str, parameter: str, hint: str) -> str:
     return current.strip()
 
 
+def _key(parameter: str) -> str:
+    """Return the key of the widget that shows what the address says. It changes with the address, so
+    that no widget remembers what the address has left behind, and with every change that a reader makes,
+    so that each widget serves once."""
+    said = st.query_params.get(parameter, "")
+    return f"{parameter}={said} ({st.session_state.get(_changes(parameter), 0)})"
+
+
+def _changes(parameter: str) -> str:
+    return f"changes of {parameter}"
+
+
+def _given(key: str, parameter: str) -> Any:
+    """Return what the reader chose or typed, and None where the widget is not the one that stands under
+    the address: a browser that steps back may send once more what was chosen before."""
+    if key != _key(parameter):
+        return None
+    st.session_state[_changes(parameter)] = st.session_state.get(_changes(parameter), 0) + 1
+    return st.session_state[key]
+
+
 def _address_says(key: str, parameter: str) -> None:
-    typed = st.session_state[key].strip()
+    typed = _given(key, parameter)
+    if typed is None:
+        return
     st.query_params.pop("page", None)
     st.query_params.pop(parameter, None)
-    if typed:
-        st.query_params[parameter] = typed
+    if typed.strip():
+        st.query_params[parameter] = typed.strip()
 
 
 def _address_lists(key: str, parameter: str) -> None:
+    picked = _given(key, parameter)
+    if picked is None:
+        return
     st.query_params.pop("page", None)
-    if picked := st.session_state[key]:
+    if picked:
         st.query_params[parameter] = ",".join(picked)
     else:
         st.query_params.pop(parameter, None)
 
 
 def _address_follows(key: str, parameter: str, absent: str, clears: Sequence[str]) -> None:
-    picked = st.session_state[key]
+    picked = _given(key, parameter)
+    if picked is None:
+        return
     for gone in ("page", *clears):
         st.query_params.pop(gone, None)
     if picked == absent:

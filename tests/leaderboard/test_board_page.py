@@ -246,3 +246,16 @@ def test_a_buyers_board_has_no_gains_and_no_guards(path):
     assert {row["agent"] for row in rows} == {"boulware", "conceder"}
     assert all(row["gain"] is None and row["guards"] == [] for row in rows)
     assert all(0 <= row["deals"]["low"] <= row["deals"]["value"] for row in rows)
+
+
+def test_what_was_chosen_before_a_step_back_is_not_chosen_again(opened):
+    """A browser may send a widget's value once more after the step back that left it behind."""
+    test = opened(view="board")
+    next(box for box in test.selectbox if box.label == "Panel").select("held_out")
+    sent = test._tree.get_widget_states()
+    test.run()
+    assert "Held out, reported apart" in shown(test)
+    del test.query_params["panel"]
+    test._run(sent)
+    assert "panel" not in test.query_params
+    assert "Held out, reported apart" not in shown(test)
