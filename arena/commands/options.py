@@ -46,7 +46,7 @@ def open_store(db: str | None, *, create: bool = False) -> "Store":
     from arena.commands.printing import waiting
     from arena.store import Store
 
-    with waiting("measuring stored matches") as progress:
+    with waiting("bringing stored matches up to date") as progress:
         store = Store.open(db, create=create, progress=progress)
     if store.backup is not None:
         typer.echo(f"Migrated {store.address}; as it was, it is kept in {store.backup}.", err=True)

@@ -5,13 +5,13 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, or_, select, update
+from sqlalchemy import Connection, Engine, delete, or_, select, update
 
 from arena.measures import VERSION, Yardstick, words
 from arena.play import Turn
 from arena.record import undrawn
 from arena.store.database import StoreError, shown, upsert, writing
-from arena.store.models import MATCHES, MEASURES, SCENARIOS, STATE
+from arena.store.models import MATCHES, MEASURES, PACKS, SCENARIOS, STATE
 from arena.transcript import decode
 
 BATCH = 200
@@ -47,7 +47,9 @@ def bring_up_to_date(engine: Engine, progress: Progress | None = None) -> None:
             progress(min(start + BATCH, len(keys)), len(keys))
     with writing(engine) as connection, connection.begin():
         newer = {"measures_version": VERSION, "revision": STATE.c.revision + (1 if keys else 0)}
-        connection.execute(update(STATE).where(STATE.c.measures_version < VERSION).values(newer))
+        done = connection.execute(update(STATE).where(STATE.c.measures_version < VERSION).values(newer))
+        if keys and done.rowcount:
+            connection.execute(delete(PACKS))  # they hold the old measures, and are made anew
 
 
 def measure(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[bytes, str | None]]:

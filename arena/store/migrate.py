@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 from arena.store.database import StoreError, file_of, shown, take_turns, writing
 
 SCRIPTS = Path(__file__).parent / "migrations"
-REVISIONS: tuple[str, ...] = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS: tuple[str, ...] = ("0001", "0002", "0003", "0004", "0005", "0006")
 """Every revision, oldest first; a test holds that these are the migrations there are."""
 
 

@@ -8,12 +8,14 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     String,
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 from sqlmodel import Field, SQLModel
 
@@ -32,8 +34,8 @@ def _version(length: int, to: str) -> Column[str]:
 
 
 class State(SQLModel, table=True):
-    """One row: a number that every write raises, so that readers can tell whether to read again, and
-    the version of the measures that all matches have."""
+    """One row: a number that every write raises, so that readers can tell whether to read again, the
+    version of the measures that all matches have, and whether all are packed."""
 
     __tablename__ = "state"
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
@@ -41,6 +43,9 @@ class State(SQLModel, table=True):
     id: int = Field(primary_key=True)
     revision: int
     measures_version: int = Field(sa_column=Column(Integer, nullable=False, server_default="0"))
+    packed: int = Field(sa_column=Column(Integer, nullable=False, server_default="0"))
+    """The revision at which every match was known to be in a pack. This release's writes raise it with
+    the revision, so it lags behind where an older release wrote, or before all is packed."""
 
 
 class AgentRow(SQLModel, table=True):
@@ -152,6 +157,14 @@ class MatchRow(_PlayedColumns, table=True):
     """A scored match. Only its withdrawal is ever written after it was inserted."""
 
     __tablename__ = "matches"
+    __table_args__ = (
+        Index(
+            "ix_matches_withdrawn",
+            "key",
+            sqlite_where=text("withdrawn_at IS NOT NULL"),
+            postgresql_where=text("withdrawn_at IS NOT NULL"),
+        ),
+    )
 
     key: str = Field(primary_key=True, max_length=32)
     withdrawn_at: str | None = Field(default=None, max_length=32)
@@ -248,6 +261,25 @@ class MeasuresRow(SQLModel, table=True):
     words: str | None = Field(default=None, sa_column=Column(Text))
 
 
+class PackRow(SQLModel, table=True):
+    """Matches once more, as boards read them: derived from `matches` and `measures`, withdrawals apart.
+    Each match is in one pack; see `arena.store.packing`."""
+
+    __tablename__ = "packs"
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: int | None = Field(default=None, primary_key=True)
+    """Rises from one transaction to the next."""
+    matches: int
+    """How many."""
+    names: str = Field(sa_column=text_column())
+    """JSON of what the numbers in `content` stand for, and which columns are the same throughout."""
+    content: bytes = Field(sa_column=_bytes())
+    """zlib over the columns of `arena.store.packs.FIELDS`."""
+    words: bytes | None = Field(default=None, sa_column=Column(LargeBinary))
+    """zlib over the JSON list of each match's words; null where nobody spoke."""
+
+
 class DeviationRow(SQLModel, table=True):
     """A departure from a frozen design, with its reason. Rows are added, never changed."""
 
@@ -293,5 +325,6 @@ BILLS = table_of(BillRow)
 CALLS = table_of(CallRow)
 ANSWERS = table_of(AnswerRow)
 MEASURES = table_of(MeasuresRow)
+PACKS = table_of(PackRow)
 DEVIATIONS = table_of(DeviationRow)
 AUDITS = table_of(AuditRow)

@@ -10,10 +10,27 @@ from typing import Self
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from arena.store.database import MissingDatabase, engine_for, file_of, locate, shown, trouble, writing
+from arena.store.database import (
+    MissingDatabase,
+    StoreError,
+    engine_for,
+    file_of,
+    inode,
+    locate,
+    shown,
+    trouble,
+    writing,
+)
 from arena.store.measuring import Progress, bring_up_to_date
 from arena.store.migrate import ready
 from arena.store.models import STATE
+from arena.store.packing import complete
+
+_RAISED = sa.update(STATE).values(
+    revision=STATE.c.revision + 1,
+    # What was packed stays so: whoever writes matches packs them.
+    packed=sa.case((STATE.c.packed == STATE.c.revision, STATE.c.revision + 1), else_=STATE.c.packed),
+)
 
 
 class Opened:
@@ -23,6 +40,7 @@ class Opened:
         self._engine = engine
         self.backup = backup
         """The copy that was made before an older database was migrated, if it just was."""
+        self._inode = inode(file_of(engine.url))
 
     @classmethod
     def open(
@@ -45,6 +63,7 @@ class Opened:
         try:
             backup = ready(engine)
             bring_up_to_date(engine, progress)
+            complete(engine, progress)
             return cls(engine, backup)
         except DBAPIError as error:
             engine.dispose()
@@ -83,11 +102,28 @@ class Opened:
     @contextmanager
     def _writing(self, *, durable: bool = False) -> Generator[sa.Connection]:
         """Give a transaction that writes; a `durable` one outlasts a power cut once it is committed."""
+        self._check_file()
         try:
             with writing(self._engine, durable) as connection, connection.begin():
-                connection.execute(sa.update(STATE).values(revision=STATE.c.revision + 1))
+                connection.execute(_RAISED)
                 yield connection
         except IntegrityError:
             raise
         except DBAPIError as error:
             raise trouble(self._engine.url, error) from error
+
+    def _complete(self) -> None:
+        """Pack what an older release stored since this one opened the database."""
+        try:
+            complete(self._engine)
+        except DBAPIError as error:
+            raise trouble(self._engine.url, error) from error
+
+    def _check_file(self) -> None:
+        """Raise StoreError where the file is no longer the one that was opened: SQLite would go on with
+        that one, and what is written be gone with it."""
+        if self._inode is not None and inode(file_of(self._engine.url)) != self._inode:
+            raise StoreError(
+                f"{self.address} was deleted, moved or replaced while it was in use, so nothing more is "
+                "written: put it back, with the files beside it, or begin anew with the same command"
+            )

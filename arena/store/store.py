@@ -20,16 +20,17 @@ from arena.play import Turn
 from arena.record import Drawn, Played, undrawn, utc_now
 from arena.results import Results
 from arena.schedule import Place
-from arena.store import agents, columns, listing
+from arena.store import agents, columns, listing, packing, results
 from arena.store.agents import Registration
 from arena.store.calls import Calls, last_run
+from arena.store.copying import Copies
 from arena.store.database import (
     StoreError,
     insert_new,
 )
 from arena.store.listing import Filter, Listed
 from arena.store.logs import Logs
-from arena.store.models import DESIGNS, DOMAINS, MATCHES, MEASURES, SCENARIOS, STATE, VOIDS
+from arena.store.models import DESIGNS, DOMAINS, MATCHES, MEASURES, SCENARIOS, VOIDS
 from arena.store.pace import Pace, pace
 from arena.store.replays import Replays
 from arena.store.streaming import Whole, chunks
@@ -49,7 +50,7 @@ class StoredDesign(NamedTuple):
     last_run_at: str
 
 
-class Store(Logs, TrainingLog, Replays, Voids, Calls):
+class Store(Logs, TrainingLog, Replays, Voids, Calls, Copies):
     """An open database. Use it as a context manager, or close it."""
 
     # Agents
@@ -178,17 +179,25 @@ class Store(Logs, TrainingLog, Replays, Voids, Calls):
         rows = list(rows)
         if rows:
             with self._writing() as connection:
-                insert_new(connection, MATCHES, [row.columns() for row in rows], "key")
-                insert_new(connection, MEASURES, [row.measured() for row in rows], "key")
+                new = packing.unknown(connection, rows)
+                insert_new(connection, MATCHES, [row.columns() for row in new], "key")
+                insert_new(connection, MEASURES, [row.measured() for row in new], "key")
+                packing.add(connection, new)
 
-    def add_void(self, row: Played) -> int:
-        """Keep one void attempt. Returns its number, counted from 1 for each match key."""
+    def add_void(self, row: Played, *, again: bool = False) -> int:
+        """Keep one void attempt. Returns its number, counted from 1 for each match key. Asked `again`,
+        since it is not known what came of a first time, it is kept once."""
+        own, attempt = VOIDS.c.key == row.key, VOIDS.c.attempt
         with self._writing() as connection:
-            query = sa.select(sa.func.max(VOIDS.c.attempt)).where(VOIDS.c.key == row.key)
-            attempt = int(connection.execute(query).scalar() or 0) + 1
-            more = {"attempt": attempt, "trouble": row.trouble}
+            if again:
+                same = sa.select(attempt).where(own, VOIDS.c.started_at == row.started_at)
+                if (there := connection.execute(same).scalar()) is not None:
+                    return int(there)
+            last = connection.execute(sa.select(sa.func.max(attempt)).where(own)).scalar()
+            number = int(last or 0) + 1
+            more = {"attempt": number, "trouble": row.trouble}
             connection.execute(sa.insert(VOIDS).values(more | row.columns()))
-        return attempt
+        return number
 
     def withdraw_match(self, key: str, reason: str) -> None:
         """Take a match out of every board; it stays visible with the reason."""
@@ -206,10 +215,13 @@ class Store(Logs, TrainingLog, Replays, Voids, Calls):
 
     def results(self, design: Design) -> Results:
         """Return the design's scored matches as columns, from one consistent snapshot."""
-        with self._reading() as connection:
-            revision = int(connection.execute(sa.select(STATE.c.revision)).scalar_one())
-            found = columns.results(connection, design, revision)
-            return replace(found, last_run=last_run(connection, design.hash))
+        while True:
+            with self._reading() as connection:
+                at = packing.revision(connection)
+                if at.packed:
+                    found = results.results(connection, design, at.number)
+                    return replace(found, last_run=last_run(connection, design.hash))
+            self._complete()
 
     def pace(self, design: Design, since: datetime) -> Pace:
         """Return how many of the design's matches are scored, and how many began since a time (UTC)."""

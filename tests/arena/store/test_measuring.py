@@ -12,8 +12,10 @@ from tests.arena.store.raw import execute
 
 TABLES = ("answers", "calls", "bills", "training_steps", "training_runs")
 SINCE = (
-    *(f"DROP TABLE {name}" for name in (*TABLES, "audits", "deviations", "measures")),
+    *(f"DROP TABLE {name}" for name in (*TABLES, "audits", "deviations", "measures", "packs")),
+    "DROP INDEX ix_matches_withdrawn",
     "ALTER TABLE state DROP COLUMN measures_version",
+    "ALTER TABLE state DROP COLUMN packed",
     "ALTER TABLE voids DROP COLUMN trouble",
     "UPDATE alembic_version SET version_num = '0001'",
 )
@@ -61,7 +63,7 @@ def test_the_first_release_s_database_is_migrated_and_measured(address: str, cou
         assert store.deviations(design().hash) == store.training_runs() == []
     assert stored(address) == expected
     assert rows(address) == before
-    assert told == [(min(done, 32), 32) for done in range(5, 40, 5)]
+    assert told == [*((min(done, 32), 32) for done in range(5, 40, 5)), (32, 32)]  # then packed
     assert sorted(counted) == sorted(expected)
     with Store.open(address) as store:
         assert store.backup is None
