@@ -64,6 +64,8 @@ def crew_on_ray(setup: Setup, address: str | None, workers: int | None) -> Itera
         _knock(address)
     with loading.shown("Ray"):
         import ray
+    # It would tell of every lost worker on standard output, which is for results.
+    ray._private.worker._worker_logs_enabled = False
     try:
         _connect(address, workers)
         cpus = int(ray.cluster_resources().get("CPU", 0))

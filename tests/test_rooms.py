@@ -25,6 +25,7 @@ HOMES = {
     "litellm": ("agents/language_model/",),
     "vllm": ("agents/", "trainers/"),
     "xllamacpp": ("agents/language_model/",),
+    "ray": ("arena/on_ray.py",),
     "torch": ("trainers/", "agents/local"),
     "transformers": ("trainers/", "agents/local"),
     "trl": ("trainers/",),
@@ -69,7 +70,7 @@ def test_heavy_libraries_stay_at_home(name: str) -> None:
     for found, at_top in imports(ROOT / name):
         if found in HOMES:
             assert name.startswith(HOMES[found]), f"{found} is imported outside its room"
-            lazy = found in ("litellm", "vllm", "xllamacpp")
+            lazy = found in ("litellm", "vllm", "xllamacpp", "ray")
             assert not (lazy and at_top), f"{found} is imported at module level"
 
 

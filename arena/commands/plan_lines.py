@@ -46,11 +46,20 @@ def plan_lines(tournament: Tournament, lineup: Lineup) -> Generator[str]:
     going_on = f", {summary.already:,} played already" if summary.already else ""
     lost = f", {summary.void:,} void" if summary.void else ""
     todo = tournament.quick + tournament.waiting
-    where = f" ({tournament.workers} worker processes)" if tournament.workers > 1 else ""
     planned = counted(summary.planned, "match", "matches")
-    yield f"{planned} planned{going_on}{lost}; {todo:,} to play{where}"
+    yield f"{planned} planned{going_on}{lost}; {todo:,} to play{_where(tournament)}"
     if tournament.settings.drift:
         yield plan_line(tournament, lineup)
+
+
+def _where(tournament: Tournament) -> str:
+    """Say where matches are played, unless that is in this process."""
+    settings = tournament.settings
+    if settings.on_ray and tournament.quick:
+        which = "of its own" if settings.ray_address is None else f"at {plain(settings.ray_address)}"
+        here = f", {tournament.waiting:,} here, which wait for answers" if tournament.waiting else ""
+        return f" ({tournament.quick:,} on a Ray {which}{here})"
+    return f" ({tournament.workers} worker processes)" if tournament.workers > 1 else ""
 
 
 def family(design: Design) -> str:
