@@ -20,6 +20,8 @@ from arena.store.opened import Opened
 
 CHUNK = 500
 """Rows in memory at a time."""
+LARGE = {"packs": 8}
+"""The same, of tables whose rows hold thousands of matches each."""
 _OWN = ("alembic_version", STATE.name)
 """What an empty database of ours has a row in."""
 
@@ -153,7 +155,8 @@ def _check_empty(connection: sa.Connection) -> None:
 
 def _chunks(connection: sa.Connection, table: sa.Table) -> Generator[Sequence[Any]]:
     # Rows are fetched as they are asked for, on a server too.
-    found: Any = connection.execution_options(yield_per=CHUNK).execute(sa.select(table))
+    few = {"yield_per": LARGE.get(table.name, CHUNK)}
+    found: Any = connection.execute(sa.select(table).execution_options(**few))
     yield from found.partitions()
 
 
