@@ -33,9 +33,10 @@ class LastRun(NamedTuple):
         return budget + cache + (f" --drift {self.drift:g}" if self.drift else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Results:
-    """The scored matches of one design, one entry a match (axis M), in no particular order.
+    """The scored matches of one design, one entry a match (axis M), in no particular order. Equal to
+    itself alone, so that what was made of it can be kept by it.
 
     Index columns point into `design.sellers`, `design.buyers` and `design.domains`. Withdrawn matches
     are left out. The infeasible panel is included and marked; no headline number may use it.

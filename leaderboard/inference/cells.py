@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,13 +92,23 @@ class CellTable:
         return done_C
 
 
+_made: WeakKeyDictionary[Results, dict[tuple[Role, bool], CellTable]] = WeakKeyDictionary()
+
+
 def tabulate(results: Results, role: Role, feasible: bool = True) -> CellTable:
     """Arrange the matches of `results` on feasible scenarios, or on those of the infeasible panel; the
-    arms play `role`.
+    arms play `role`. It is made once, since all that is said of a design begins with it.
 
     The cells do not depend on the order of the rows. Raises ValueError where a cell was played twice by
     one arm.
     """
+    made = _made.setdefault(results, {})
+    if (role, feasible) not in made:
+        made[role, feasible] = _tabulate(results, role, feasible)
+    return made[role, feasible]
+
+
+def _tabulate(results: Results, role: Role, feasible: bool) -> CellTable:
     row_M = np.flatnonzero(results.feasible_M == feasible)
     seen = results.seen_by(role)
     arm_M, opponent_M = seen.own.player_M[row_M], seen.other.player_M[row_M]
@@ -105,21 +116,35 @@ def tabulate(results: Results, role: Role, feasible: bool = True) -> CellTable:
     opens_M = results.seller_opens_M[row_M]
     base_M = (results.scenario_M[row_M] * opponents + opponent_M) * 2 + opens_M
     id_M = base_M * results.design.replicates + results.replicate_M[row_M]
-    id_C, first_C, cell_M = np.unique(id_M, return_index=True, return_inverse=True)
+    id_C, cell_M = _distinct(id_M)
     if np.any(np.bincount(cell_M * arms + arm_M) > 1):
         raise ValueError("a match is counted twice: one agent has two results on one cell")
     match_A_C = np.full((arms, len(id_C)), NO_MATCH)
     match_A_C[arm_M, cell_M] = row_M
+    one_C = np.zeros(len(id_C), np.int64)
+    one_C[cell_M] = np.arange(len(row_M))  # any match of the cell will do
     return CellTable(
         match_A_C,
-        _standing(match_A_C, opponent_M[first_C], id_C, results, role),
-        opponent_C=opponent_M[first_C],
-        domain_C=results.domain_M[row_M][first_C],
-        cluster_C=results.scenario_M[row_M][first_C],
-        seller_opens_C=opens_M[first_C],
+        _standing(match_A_C, opponent_M[one_C], id_C, results, role),
+        opponent_C=opponent_M[one_C],
+        domain_C=results.domain_M[row_M][one_C],
+        cluster_C=results.scenario_M[row_M][one_C],
+        seller_opens_C=opens_M[one_C],
         score_M=seen.own.utility_M,
         left_M=seen.other.forfeits_M,
     )
+
+
+def _distinct(id_M: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct ids in order, and the place of each match's among them. Where they lie close
+    together no sorting is needed, which takes ten times as long."""
+    span = 1 + int(id_M.max(initial=-1))
+    if span > 8 * len(id_M):
+        id_C, place_M = np.unique(id_M, return_inverse=True)
+        return id_C, place_M
+    there = np.zeros(span, bool)
+    there[id_M] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[id_M]
 
 
 def _standing(

@@ -15,13 +15,13 @@ evidence, and a silent seller gives none. Limits are the design's, or the defaul
 :class:`arena.analysis.Guards`. All over open domains.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from arena.analysis import Analysis
@@ -38,6 +38,7 @@ DEALS, BELOW, INFEASIBLE = "fewer deals", "deals below walk-away", "infeasible d
 NO_BASE = "no base is declared for it"
 _SELLER = 0
 """Its place on an axis of roles."""
+_DECODER = msgspec.json.Decoder(list[list[str]])
 
 
 class GuardResult(StrEnum):
@@ -154,13 +155,15 @@ def _leak(frame: _Frame, arm: int) -> Guard:
 def _opener(frame: _Frame, arm: int) -> Guard:
     match_C = frame.table.match_A_C[arm]
     match_C = match_C[(match_C >= 0) & frame.open_D[frame.table.domain_C]]
-    said = {match: _words(frame.results.words_M[match]) for match in match_C.tolist()}
-    counts = Counter(phrase for words in said.values() for phrase in words if phrase)
+    messages_M = frame.results.measures_M["messages"][:, _SELLER]
+    spoke_C = match_C[messages_M[match_C] > 0]
+    said = [_words(frame.results.words_M[match]) for match in spoke_C.tolist()]
+    counts = Counter(phrase for words in said for phrase in words if phrase)
     # Of equally common ones the first in the alphabet: the choice must not depend on the order of rows.
     common = min(counts, key=lambda phrase: (-counts[phrase], phrase), default="")
-    hits_M, chances_M = np.zeros((2, len(frame.results.words_M)))
-    for match, words in said.items():
-        hits_M[match], chances_M[match] = words.count(common) if common else 0, len(words)
+    hits_M, chances_M = np.zeros((2, len(messages_M)))
+    hits_M[spoke_C] = [words.count(common) if common else 0 for words in said]
+    chances_M[spoke_C] = [len(words) for words in said]
     note = (
         f'share of its messages that begin with "{common}", its most common; picked from these very '
         "messages, so with few of them it lies too high"
@@ -170,10 +173,7 @@ def _opener(frame: _Frame, arm: int) -> Guard:
 
 
 def _words(text: str | None) -> list[str]:
-    if text is None:
-        return []
-    words: list[str] = json.loads(text)[_SELLER]
-    return words
+    return [] if text is None else _DECODER.decode(text)[_SELLER]
 
 
 def _share_guard(name: str, found: Rate, limit: float, note: str) -> Guard:

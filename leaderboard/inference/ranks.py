@@ -17,8 +17,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from arena.results import FloatArray
-from leaderboard.inference.cells import CellTable
-from leaderboard.inference.statistic import LEVEL, Estimate, estimate
+from leaderboard.inference.cells import NO_MATCH, CellTable
+from leaderboard.inference.statistic import LEVEL, Estimate, difference, estimate
 
 DRAWS = 10_000
 _CHUNK = 1_000
@@ -46,8 +46,23 @@ def rank_intervals(table: CellTable, weight_B_D: FloatArray, arms: list[int]) ->
     pair whose contrast has no interval (no shared cells in some stratum, too few scenarios, no
     variation) counts as not told apart.
     """
-    pairs = {pair: estimate(table.difference(*pair), weight_B_D) for pair in combinations(arms, 2)}
+    own = {arm: estimate(table.of(arm), weight_B_D) for arm in arms}
+    pairs = {
+        (arm, other): difference(own[arm], own[other])
+        if _alike(table, arm, other)
+        else estimate(table.difference(arm, other), weight_B_D)
+        for arm, other in combinations(arms, 2)
+    }
     return ranked(arms, pairs)
+
+
+def _alike(table: CellTable, arm: int, other: int) -> bool:
+    """Return whether two arms completed the same cells, and are compared on these."""
+    done_C = table.match_A_C[arm] != NO_MATCH
+    return bool(
+        np.array_equal(done_C, table.match_A_C[other] != NO_MATCH)
+        and np.array_equal(done_C, table.shared([arm, other])[1])
+    )
 
 
 def ranked(arms: list[int], pairs: Mapping[tuple[int, int], Estimate]) -> dict[int, RankInterval]:

@@ -107,18 +107,21 @@ def _effective(
     share: float, rest_M: FloatArray, cluster_M: IntArray, domain_M: IntArray, n: int
 ) -> float | None:
     """Return n_eff; None where the error of the share cannot be estimated."""
-    cluster_G, first_G, place_M = np.unique(cluster_M, return_index=True, return_inverse=True)
+    there = np.bincount(cluster_M) > 0
+    clusters = int(there.sum())
     if share in (0, 1):
-        return float(len(cluster_G))
-    domain_G = domain_M[first_G]
+        return float(clusters)
+    domain_G = np.zeros(len(there), np.int64)
+    domain_G[cluster_M] = domain_M
+    domain_G = domain_G[there]
     clusters_D = np.bincount(domain_G)
     if np.any(clusters_D == 1):
         return None
-    z_G = np.bincount(place_M, rest_M)
+    z_G = np.bincount(cluster_M, rest_M)[there]
     z_G = z_G - (np.bincount(domain_G, z_G) / clusters_D.clip(1))[domain_G]
     factor_D = clusters_D / (clusters_D - 1).clip(1)
     variance = float(factor_D[domain_G] @ z_G**2)
-    df = len(cluster_G) - int((clusters_D > 0).sum())
+    df = clusters - int((clusters_D > 0).sum())
     quantiles = stdtrit(np.array([n - 1, df]), (1 + LEVEL) / 2)
     spread = share * (1 - share) * float(quantiles[0] / quantiles[1]) ** 2
     return float(n) if spread >= n * variance else spread / variance

@@ -64,8 +64,33 @@ class Cells:
     seller_opens_M: BoolArray | None = None
     """Who has the first turn, where a scenario may be played both ways; no score depends on it."""
 
+    @cached_property
+    def domain_G(self) -> IntArray:
+        """The domain of each scenario label, 0 for labels without a cell. Raises ValueError for a
+        missing label, a scenario in two domains, or a result that is not finite."""
+        if not np.issubdtype(self.cluster_M.dtype, np.integer) or (self.cluster_M < 0).any():
+            raise ValueError("a match has no scenario: every match must name the cluster it belongs to")
+        if not np.isfinite(self.y_M).all():
+            raise ValueError("a match has a score that is not a finite number")
+        domain_G = np.zeros(1 + int(self.cluster_M.max(initial=-1)), dtype=np.int64)
+        domain_G[self.cluster_M] = self.domain_M
+        if (domain_G[self.cluster_M] != self.domain_M).any():
+            raise ValueError("a scenario stands in two domains")
+        return domain_G
+
+    @cached_property
+    def spans(self) -> dict[str, tuple[int, int]]:
+        """The lowest and the highest label, of buyers and of domains; without a cell, 0."""
+        labels = {"buyer": self.buyer_M, "domain": self.domain_M}
+        return {
+            name: (int(label_M.min()), int(label_M.max())) if len(label_M) else (0, 0)
+            for name, label_M in labels.items()
+        }
+
     def where(self, kept_M: BoolArray) -> "Cells":
         """Return the marked cells."""
+        if kept_M.all():
+            return self
         opens_M = None if self.seller_opens_M is None else self.seller_opens_M[kept_M]
         y_M, buyer_M, domain_M = self.y_M[kept_M], self.buyer_M[kept_M], self.domain_M[kept_M]
         return Cells(y_M, buyer_M, domain_M, self.cluster_M[kept_M], opens_M)
@@ -177,7 +202,8 @@ def estimate(cells: Cells, weight_B_D: FloatArray) -> Estimate:
     Time is linear in the cells. Raises ValueError for a missing cluster label, a cluster in two
     domains, a result that is not finite, or a label outside the weights.
     """
-    domain_G = _domains(cells, weight_B_D)
+    domain_G = cells.domain_G
+    _check(cells, weight_B_D.shape)
     domains = weight_B_D.shape[1]
     weight_T = weight_B_D.ravel()
     stratum_M = cells.buyer_M * domains + cells.domain_M
@@ -185,7 +211,7 @@ def estimate(cells: Cells, weight_B_D: FloatArray) -> Estimate:
     y_M, stratum_M, cluster_M = cells.y_M[used_M], stratum_M[used_M], cells.cluster_M[used_M]
     cells_T = np.bincount(stratum_M, minlength=len(weight_T))
     clusters_D = _clusters(cluster_M, stratum_M % domains, domains)
-    psi_G = np.zeros(1 + int(cells.cluster_M.max(initial=-1)))
+    psi_G = np.zeros(len(domain_G))
     counts = (int(np.maximum(clusters_D - 1, 0).sum()), int(clusters_D.sum()), len(y_M))
     if ((cells_T == 0) & (weight_T != 0)).any() or not weight_T.any():
         return Estimate(None, None, *counts, psi_G)
@@ -222,6 +248,21 @@ def mean(estimates: Sequence[Estimate]) -> Estimate:
     )
 
 
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """Return the estimate of the paired contrast, one minus other, of two that stand on the very same
+    cells with the same weights: every estimate is linear in its results."""
+    shock_G = one.shock_G - other.shock_G
+    defined = one.value is not None and other.value is not None
+    return Estimate(
+        value=one.value - other.value if one.value is not None and other.value is not None else None,
+        se=float(np.sqrt(shock_G @ shock_G)) if one.se is not None and defined else None,
+        df=one.df,
+        clusters=one.clusters,
+        cells=one.cells,
+        shock_G=shock_G,
+    )
+
+
 def bounds(cells: Cells, weight_B_D: FloatArray, planned_B_D: IntArray) -> tuple[float, float] | None:
     """Return theta with every cell that was planned and is missing at 0, and at 1.
 
@@ -245,22 +286,8 @@ def _clusters(cluster_M: IntArray, domain_M: IntArray, domains: int) -> IntArray
     return np.bincount(domain_G[domain_G >= 0], minlength=domains)
 
 
-def _domains(cells: Cells, weight_B_D: FloatArray) -> IntArray:
-    """Return the domain of each cluster label, 0 for labels without a cell; raise ValueError for cells
-    that :func:`estimate` refuses."""
-    buyers, domains = weight_B_D.shape
-    if not np.issubdtype(cells.cluster_M.dtype, np.integer) or (cells.cluster_M < 0).any():
-        raise ValueError("a match has no scenario: every match must name the cluster it belongs to")
-    if not np.isfinite(cells.y_M).all():
-        raise ValueError("a match has a score that is not a finite number")
-    for name, label_M, labels in (
-        ("buyer", cells.buyer_M, buyers),
-        ("domain", cells.domain_M, domains),
-    ):
-        if len(label_M) and not 0 <= label_M.min() <= label_M.max() < labels:
+def _check(cells: Cells, shape: tuple[int, ...]) -> None:
+    """Raise ValueError for labels outside the weights."""
+    for (name, (low, high)), labels in zip(cells.spans.items(), shape, strict=True):
+        if len(cells.y_M) and not 0 <= low <= high < labels:
             raise ValueError(f"a match has a {name} that the board does not list")
-    domain_G = np.zeros(1 + int(cells.cluster_M.max(initial=-1)), dtype=np.int64)
-    domain_G[cells.cluster_M] = cells.domain_M
-    if (domain_G[cells.cluster_M] != cells.domain_M).any():
-        raise ValueError("a scenario stands in two domains")
-    return domain_G

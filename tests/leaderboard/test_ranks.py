@@ -1,11 +1,13 @@
 """Rank intervals: what they say in plain cases, and that all true ranks lie in them."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from leaderboard.board import board
 from leaderboard.inference.cells import tabulate
-from leaderboard.inference.ranks import critical_value, rank_intervals
+from leaderboard.inference.ranks import critical_value, rank_intervals, ranked
 from leaderboard.inference.statistic import estimate, score_weights
 from scenarios.scenario import Role
 from tests.leaderboard.synthetic import choose, design, play_all
@@ -51,6 +53,19 @@ def test_one_arm_is_first_and_few_scenarios_tell_nothing():
     assert ranks(results, arms=[1]) == {1: (1, 1)}
     few = play_all(design(scenarios=2), np.random.default_rng(4), {"a": 0.9, "b": 0.1})
     assert ranks(few) == {0: (1, 3), 1: (1, 3), 2: (1, 3)}
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.1])
+def test_pairs_are_ranked_as_contrasts_over_the_cells_that_both_completed(lost):
+    """Where two arms completed the same cells, and where they did not."""
+    plan = design(sellers=tuple("abcd"), stochastic=("a", "b"), scenarios=12, replicates=2)
+    skill = {"a": 0.45, "b": 0.5, "c": 0.55}
+    rng = np.random.default_rng(11)
+    results = play_all(plan, rng, skill)
+    results = results.where(rng.random(len(results.seller_M)) >= lost)
+    table, arms = tabulate(results, Role.SELLER), range(4)
+    pairs = {pair: estimate(table.difference(*pair), WEIGHT) for pair in combinations(arms, 2)}
+    assert rank_intervals(table, WEIGHT, [*arms]) == ranked([*arms], pairs)
 
 
 def test_the_result_is_the_same_every_time_and_in_any_order_of_rows():

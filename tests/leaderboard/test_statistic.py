@@ -9,6 +9,7 @@ from leaderboard.inference.statistic import (
     Cells,
     bounds,
     buyer_weights,
+    difference,
     estimate,
     mean,
     score_weights,
@@ -185,6 +186,25 @@ def test_a_missing_cluster_label_is_an_error():
 def test_a_scenario_in_two_domains_is_an_error():
     with pytest.raises(ValueError, match="two domains"):
         estimate(cells([0.1, 0.2], [0, 0], domain=[0, 1]), np.ones((1, 2)))
+
+
+@given(st.integers(0, 10_000))
+def test_the_difference_of_estimates_is_the_estimate_of_the_difference(seed):
+    rng = np.random.default_rng(seed)
+    one = random_cells(rng)
+    other = cells(rng.normal(0.4, 0.2, len(one.y_M)), one.cluster_M, one.buyer_M, one.domain_M)
+    paired = cells(one.y_M - other.y_M, one.cluster_M, one.buyer_M, one.domain_M)
+    weight = score_weights(2, np.array([True, True, False]))
+    found, expected = (
+        difference(estimate(one, weight), estimate(other, weight)),
+        estimate(paired, weight),
+    )
+    assert (found.df, found.clusters, found.cells) == (expected.df, expected.clusters, expected.cells)
+    assert found.value == pytest.approx(expected.value, abs=1e-12)
+    assert found.se == pytest.approx(expected.se, rel=1e-9)
+    np.testing.assert_allclose(found.shock_G, expected.shock_G, atol=1e-14)
+    same = difference(estimate(one, weight), estimate(one, weight))
+    assert (same.value, same.interval()) == (0, None)
 
 
 @pytest.mark.parametrize("y", [[0.1, np.nan], [0.1, np.inf]])
