@@ -62,12 +62,13 @@ def crew_on_ray(setup: Setup, address: str | None, workers: int | None) -> Itera
         os.environ.update({name: text for name, text in ours.items() if name not in os.environ})
     else:
         _knock(address)
-    with loading.shown("Ray"):
-        import ray
+    import ray
+
     # It would tell of every lost worker on standard output, which is for results.
     ray._private.worker._worker_logs_enabled = False
     try:
-        _connect(address, workers)
+        with loading.shown("Ray"):
+            _connect(address, workers)
         cpus = int(ray.cluster_resources().get("CPU", 0))
         if not cpus and workers is None:
             raise UserError(
@@ -113,7 +114,8 @@ def _connect(address: str | None, workers: int | None) -> None:
         with signals_held_back():
             ray.init("local", **here, **quiet) if address is None else ray.init(address, **quiet)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-        why = " ".join(str(error.__cause__ or error).split())
+        said, _, trace = str(error.__cause__ or error).partition("Traceback")
+        why = " ".join((said + trace.rstrip().rpartition("\n")[2]).split())
         where = (
             "Ray cannot be started here"
             if address is None

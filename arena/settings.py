@@ -11,8 +11,9 @@ class Settings:
     workers: int | None = None
     """Processes for scripted pairs; None: as the cores and the number of matches suggest."""
     on_ray: bool = False
-    """Whether they are Ray's, of this machine or the one at `ray_address`."""
+    """Whether Ray tasks take the place of processes: so many of them, or as many as there are CPUs."""
     ray_address: str | None = None
+    """Of the Ray to join; None: one is started on this machine."""
     concurrency: int | None = None
     """Matches with a language model that are under way at once; None: as fits who plays."""
     turn_timeout: float | None = None

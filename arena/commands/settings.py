@@ -45,7 +45,7 @@ Concurrency = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None, option(MACHINE, "Processes for scripted pairs. [default: the cores]", min=1)
+    int | None, option(MACHINE, "Processes or Ray tasks for scripted pairs. [default: the cores]", min=1)
 ]
 Executor = Annotated[
     Literal["local", "ray"],

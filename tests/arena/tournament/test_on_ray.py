@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not ins
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with ray_cluster(1, 1) as made:
+    with pytest.MonkeyPatch.context() as patched, ray_cluster(patched, 1, 1) as made:
         yield made
 
 
