@@ -118,7 +118,7 @@ def _pack(engine: Engine, wanted: Sequence[str], held: set[str], newest: int) ->
         held |= _held(connection, newest)[0]
         left = [key for key in wanted if key not in held]
         _measure(connection, left)
-        add(connection, _rows(connection, left))
+        add(connection, rows_of(connection, left))
         return int(connection.execute(select(func.max(PACKS.c.id))).scalar_one() or newest)
 
 
@@ -133,7 +133,7 @@ def _measure(connection: Connection, wanted: Sequence[str]) -> None:
     insert_new(connection, MEASURES, made, "key")
 
 
-def _rows(connection: Connection, wanted: Sequence[str]) -> Sequence[Row[Any]]:
+def rows_of(connection: Connection, wanted: Sequence[str]) -> Sequence[Row[Any]]:
     """Return what :func:`packed` reads of measured matches."""
     content = type_coerce(MEASURES.c.content, NullType).label("measures")
     read = (*(MATCHES.c[name] for name in COLUMNS), content, MEASURES.c.words)
@@ -151,7 +151,7 @@ def _join_small(connection: Connection) -> None:
     held = sorted(set[str]().union(*map(_keys, small)))
     connection.execute(delete(PACKS).where(PACKS.c.id.in_([row.id for row in small])))
     for start in range(0, len(held), ROWS):
-        some = _rows(connection, held[start : start + ROWS])
+        some = rows_of(connection, held[start : start + ROWS])
         connection.execute(insert(PACKS).values(packed(some)))
 
 

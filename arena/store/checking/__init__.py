@@ -12,13 +12,14 @@ from sqlalchemy.exc import DBAPIError
 
 from arena.store.checking.contents import TABLES, contents
 from arena.store.checking.looked import RESTORE, Check, Looking, Progress
+from arena.store.checking.packs import packs
 from arena.store.checking.plans import Played, plans
 from arena.store.checking.played import played
 from arena.store.checking.references import references
 from arena.store.copying import count
 from arena.store.database import MissingDatabase, StoreError, engine_for, file_of, locate, shown, trouble
 from arena.store.migrate import REVISIONS
-from arena.store.models import MATCHES, VOIDS
+from arena.store.models import MATCHES, PACKS, VOIDS
 
 __all__ = ["Check", "Checked", "Played", "check"]
 
@@ -51,11 +52,13 @@ def check(address: str | None, progress: Progress | None = None) -> Checked:
         with _reading(url) as connection:
             checks += _file(connection)
             _check_release(connection)
-            tables = (*TABLES, MATCHES, VOIDS)
+            tables = (*TABLES, MATCHES, VOIDS, PACKS, MATCHES)
             looking = Looking(connection, sum(count(connection, table) for table in tables), progress)
             checks.extend(references(looking))
-            for part in (contents, played):
-                checks.extend(part(looking))
+            checks.extend(contents(looking))
+            doubted = set[str]()
+            checks.extend(played(looking, doubted))
+            checks.extend(packs(looking, doubted))
             designs.extend(plans(connection))
     except DBAPIError as error:
         if not checks or not checks[0].wrong:

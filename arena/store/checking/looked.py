@@ -69,9 +69,9 @@ class Looking:
         self.connection = connection
         self._total, self._done, self._progress = total, 0, progress
 
-    def rows(self, query: sa.Select[Any]) -> Generator[Any]:
-        """Yield the rows of a query as they are asked for, a few in memory at a time."""
-        found: Any = self.connection.execution_options(yield_per=CHUNK).execute(query)
+    def rows(self, query: sa.Select[Any], at_once: int = CHUNK) -> Generator[Any]:
+        """Yield the rows of a query as they are asked for, so many in memory at a time."""
+        found: Any = self.connection.execute(query.execution_options(yield_per=at_once))
         for rows in found.partitions():
             yield from rows
             self._done += len(rows)

@@ -28,8 +28,9 @@ class Told(NamedTuple):
     outcome: Outcome
 
 
-def played(looking: Looking) -> Iterator[Check]:
-    """Look at every match and every void attempt, those of one scenario together.
+def played(looking: Looking, doubted: set[str]) -> Iterator[Check]:
+    """Look at every match and every void attempt, those of one scenario together; put the keys of
+    matches that something is wrong with into `doubted`.
 
     One fault is told once: what its key does not fit is not looked into further, nor what stands on a
     scenario or a domain that is damaged itself. Matches of other releases' rules are not told again.
@@ -40,8 +41,11 @@ def played(looking: Looking) -> Iterator[Check]:
     query = sa.select(MATCHES, *(column.label(f"measured_{column.name}") for column in measured))
     joined = query.select_from(MATCHES.outerjoin(MEASURES, MATCHES.c.key == MEASURES.c.key))
     for row in looking.rows(joined.order_by(MATCHES.c.scenario_key)):
+        before = keys.wrong + transcripts.wrong + measures.wrong
         told = _look(row, ground, keys, transcripts)
         measures.note(row.key, _measures(row, told, ground))
+        if keys.wrong + transcripts.wrong + measures.wrong > before:
+            doubted.add(row.key)
     yield from (keys, transcripts, measures)
     keys, transcripts = (Check(f"{what} of void attempts", RESTORE) for what in ("keys", "transcripts"))
     for row in looking.rows(sa.select(VOIDS).order_by(VOIDS.c.scenario_key)):
