@@ -29,7 +29,7 @@ from arena.tournament import Settings, Tournament
 from scenarios.domain import Briefs, Domain, Kind, Term
 from scenarios.draw import draw
 from scenarios.scenario import Preferences, Split
-from tests.benchmarks.figures import show
+from tests.benchmarks.figures import Figure, show
 
 SCENARIOS = int(os.environ.get("ARENA_BENCHMARK_SCENARIOS", "3"))
 ROUNDS = 100
@@ -170,6 +170,21 @@ def table(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def shown(result: Mapping[str, Any]) -> Figure:
+    """Return our matches a CPU-second against NegMAS's."""
+    mine, other = result["halves"]
+    return Figure(
+        "a tournament of six strategies, 5 terms x 5 options",
+        mine["matches_per_cpu_second"],
+        "matches / CPU s",
+        f"{other['what']} cartesian_tournament",
+        other["matches_per_cpu_second"],
+        result["ratio"],
+        least=100.0,
+        conditions=f"{ROUNDS} rounds, {mine['matches']} matches, one process, everything stored",
+    )
+
+
 def main() -> int:
     """Print the table; write the JSON where ARENA_BENCHMARKS says."""
     python = negmas_python()
@@ -177,7 +192,7 @@ def main() -> int:
         print("set NEGMAS_PYTHON to a Python that has negmas 0.16", file=sys.stderr)
         return 2
     result = compare(python)
-    show(table(result), result)
+    show(table(result), result, [shown(result)])
     return 0
 
 
