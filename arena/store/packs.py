@@ -30,6 +30,7 @@ FIELDS = {
 } | {name: measures.DTYPE[field] for field, name in MEASURES_OF.items()}
 """The columns of a pack, in order: what one match has in each. An axis of 2 is (seller, buyer); NaN: not
 known. `key` is the key's bytes; `scenario`, `pair` and `way` are places in the pack's own lists."""
+_STRIDES = {name: np.empty(kind.shape, kind.base).strides for name, kind in FIELDS.items()}
 _WAY = ("opener", "ending", "at_fault", "turns_rule", "message_limit", "protocol")
 _SIDES = ("seller", "buyer")
 _BY_SIDE = ("utility", "faults", "tokens_in", "tokens_out", "cost_usd", "latency_s")
@@ -121,10 +122,10 @@ def unpacked(row: Row[Any]) -> Pack:
     names, content, at = json.loads(row.names), zlib.decompress(row.content), 0
     column = {}
     for name, kind in FIELDS.items():
-        held = 1 if name in names["same"] else row.matches
-        column_M = np.ndarray((held, *kind.shape), kind.base, content, at)
-        column[name] = np.broadcast_to(column_M, (row.matches, *kind.shape))
-        at += column_M.nbytes
+        held, step = (1, 0) if name in names["same"] else (row.matches, kind.itemsize)
+        shape, strides = (row.matches, *kind.shape), (step, *_STRIDES[name])
+        column[name] = np.ndarray(shape, kind.base, content, at, strides)
+        at += held * kind.itemsize
     return Pack(
         row.matches,
         column,

@@ -5,7 +5,7 @@ scenario has to be drawn and no key computed to read a board.
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import compress
+from itertools import compress, product
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ CHUNK = 16
 """Packs in memory at a time."""
 _NOT_ITS = -1
 """Where a pack names what is no part of the design."""
+_REPLICATES = "replicates"
+"""How many the design plans of a match's pair; no field of Results."""
 _FORFEITS = [ending.value for ending in Ending if ending.forfeit]
 _COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("seller_M", "buyer_M", "scenario_M", "replicate_M"), np.int64),
@@ -64,7 +66,15 @@ class _Reading:
 
     def __init__(self, connection: Connection, design: Design) -> None:
         self._design = design
-        self._seller, self._buyer, domain = _positions(design)
+        sellers, buyers, domain = _positions(design)
+        self._pair = {
+            (seller.version, buyer.version): (
+                sellers[seller.version],
+                buyers[buyer.version],
+                design.replicates_of(seller, buyer),
+            )
+            for seller, buyer in product(design.sellers, design.buyers)
+        }
         wanted = (SCENARIOS.c[name] for name in ("key", "domain_version", "number", "feasible"))
         found: Iterable[Any] = connection.execute(select(*wanted).where(planned_scenario(design)))
         rows = sorted(map(tuple, found))
@@ -91,6 +101,7 @@ class _Reading:
             else pack.column["started_at"] >= self._frozen.encode()
         )
         kept_M = self._kept(pack, found)
+        del found[_REPLICATES]
         rows = slice(self._taken, self._taken + int(np.count_nonzero(kept_M)))
         some: Any = slice(None) if kept_M.all() else kept_M
         for name, column_M in found.items():
@@ -119,30 +130,26 @@ class _Reading:
 
     def _numbered(self, pack: Pack) -> dict[str, NDArray[Any]]:
         """Return which of the design's scenarios, sellers and buyers each match is of."""
-        places: dict[str, tuple[list[int], str]] = {
-            "scenario_M": ([self._scenario.get(key, _NOT_ITS) for key in pack.scenarios], "scenario"),
-            "seller_M": ([self._seller.get(seller, _NOT_ITS) for seller, _ in pack.pairs], "pair"),
-            "buyer_M": ([self._buyer.get(buyer, _NOT_ITS) for _, buyer in pack.pairs], "pair"),
-        }
+        scenarios = [self._scenario.get(key, _NOT_ITS) for key in pack.scenarios]
+        stranger = (_NOT_ITS, _NOT_ITS, 0)
+        pair_P_3 = np.array([self._pair.get(pair, stranger) for pair in pack.pairs], np.int64)
+        pair_M = pack.column["pair"]
         return {
-            name: np.array(place, np.int64)[pack.column[field]]
-            for name, (place, field) in places.items()
+            "scenario_M": np.array(scenarios, np.int64)[pack.column["scenario"]],
+            "seller_M": pair_P_3[pair_M, 0],
+            "buyer_M": pair_P_3[pair_M, 1],
+            _REPLICATES: pair_P_3[pair_M, 2],
         }
 
     def _kept(self, pack: Pack, found: Mapping[str, NDArray[Any]]) -> BoolArray:
         """Return which matches the design plans (`arena.store.columns` says the same in SQL) and nobody
         withdrew."""
-        design, replicate_M = self._design, found["replicate_M"]
+        design = self._design
         rules = (design.turns, design.message_limit, design.protocol)
         ours_W = np.array([way[-3:] == rules for way in pack.ways], bool)
-        several = {player.version for player in design.players() if not player.deterministic}
-        several_P = np.array([not several.isdisjoint(pair) for pair in pack.pairs], bool)
-        kept_M: BoolArray = (
-            ours_W[pack.column["way"]]
-            & (np.minimum(found["seller_M"], found["buyer_M"]) != _NOT_ITS)
-            & (found["scenario_M"] != _NOT_ITS)
-            & ((replicate_M == 0) | (several_P[pack.column["pair"]] & (replicate_M < design.replicates)))
-        )
+        # Of a pair that is no part of the design it plans no replicate.
+        kept_M: BoolArray = ours_W[pack.column["way"]] & (found["scenario_M"] != _NOT_ITS)
+        kept_M &= found["replicate_M"] < found[_REPLICATES]
         opens_M = found["seller_opens_M"]
         if design.opener == "alternate":
             kept_M[kept_M] = self._even_C[found["scenario_M"][kept_M]] == opens_M[kept_M]
