@@ -26,10 +26,9 @@ from sqlalchemy.pool import StaticPool
 from sqlalchemy.sql.functions import FunctionElement
 
 from arena.errors import UserError
+from arena.store.turns import BUSY_S, Turns
 
 DEFAULT = "arena.db"
-BUSY_S = 30
-"""Seconds that a writer waits for another before it gives up."""
 
 _SECRET = re.compile("pass|pwd|secret|token|key", re.IGNORECASE)
 """What a part of an address' query is called that nobody should see."""
@@ -124,7 +123,7 @@ def engine_for(url: URL) -> Engine:
             f"cannot use {shown(url)}: {error}. For PostgreSQL: pip install 'bargaining-arena[postgres]'"
         ) from None
     event.listen(engine, "connect", _set_up)
-    event.listen(engine, "begin", _begin)
+    event.listen(engine, "begin", Turns(file_of(url)).begin)
     return engine
 
 
@@ -226,7 +225,7 @@ def _dialect(connection: Connection) -> Any:
 
 
 def _set_up(dbapi: Any, record: object) -> None:
-    dbapi.isolation_level = None  # the driver must not begin transactions by itself: _begin does
+    dbapi.isolation_level = None  # the driver must not begin transactions by itself: Turns do
     for setting in (
         "foreign_keys = ON",
         "synchronous = NORMAL",
@@ -234,11 +233,6 @@ def _set_up(dbapi: Any, record: object) -> None:
         f"cache_size = -{CACHE_KIB}",
     ):
         dbapi.execute(f"PRAGMA {setting}")
-
-
-def _begin(connection: Connection) -> None:
-    immediate = connection.get_execution_options().get("immediate", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
 
 _ADVICE = {
