@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = given.names or list(MINUTES)
     if unknown := [name for name in names if name not in MINUTES]:
         asked.error(f"no benchmark is called {unknown[0]}; there are {', '.join(MINUTES)}")
-    _say(f"about {sum(MINUTES[name] for name in names):g} minutes for {', '.join(names)}")
+    _say(f"about {sum(MINUTES[name] for name in names):g} min on two quiet cores: {', '.join(names)}")
     at = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     on = {"machine": machine(), "versions": versions()}
     ran: dict[str, Ran] = {name: Ran(trouble="not run to its end") for name in names}
