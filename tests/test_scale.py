@@ -58,7 +58,8 @@ def test_manifests_and_scripts_have_their_form() -> None:
         part["kind"] for name in ("arena.yaml", "ray.yaml") for part in yaml.safe_load_all(TITLED[name])
     ]
     assert kinds == ["Service", "StatefulSet", "Job", "RayCluster"]
-    subprocess.run(["bash", "-n"], input=TITLED["arena.sbatch"], text=True, check=True)
+    for name in ("arena.sbatch", "ray.sbatch"):
+        subprocess.run(["bash", "-n"], input=TITLED[name], text=True, check=True)
     job = list(yaml.safe_load_all(TITLED["arena.yaml"]))[2]
     (container,) = job["spec"]["template"]["spec"]["containers"]
     subprocess.run(["bash", "-n"], input=container["args"][0], text=True, check=True)
