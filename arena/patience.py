@@ -23,7 +23,7 @@ class Patience:
     that each has to bear repeating."""
 
     def __init__(self, tell: Callable[[str | None], None] = lambda why: None) -> None:
-        """`tell` is given why the database cannot be used, once, and None when it can be again."""
+        """`tell` is given why the database cannot be used, at each try, and None when it can again."""
         self._tell = tell
         self._until: float | None = None
 
@@ -34,8 +34,8 @@ class Patience:
             raise error
         if self._until is None:
             self._until = time.monotonic() + PATIENCE_S
-            self._tell(str(error))
-        elif time.monotonic() > self._until:
+        self._tell(str(error))
+        if time.monotonic() > self._until:
             raise error
 
     def worked(self) -> None:

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 
+import numpy as np
+
 from agents.agent import BudgetSpentError, GivenUpError, Trouble
 from agents.build import UnplayableError
 from agents.language_model.gateway import Gateway
@@ -31,7 +33,7 @@ from arena.patience import Patience
 from arena.protocol import Ending
 from arena.record import Played
 from arena.replays import replays
-from arena.schedule import Place, plan, planned
+from arena.schedule import Place, Plan
 from arena.serving import servings
 from arena.settings import Settings
 from arena.spending import Spending
@@ -68,32 +70,34 @@ class Tournament:
         self._store, self._lineup = store, lineup
         self._design = lineup.design
         self.settings = settings or Settings()
-        scored, withdrawn, voids = store.places(self._design)
+        plan, now = Plan(self._design), store.standing(self._design)
         self.last_run = store.last_run(self._design.hash)
         self._attempts = Attempts(self.settings.retry_voids)
-        self._attempts.before(voids)
-        done = scored | withdrawn
-        unplayed = [place for place in plan(self._design) if place not in done]
-        todo = [place for place in unplayed if self._attempts.left(place)]
+        self._attempts.before(now.voids)
+        given_up = [place for place in now.voids if not self._attempts.left(place)]
+        todo_M = ~(now.scored_M | now.withdrawn_M)
+        todo_M[[plan.position(place) for place in given_up]] = False
         asked = (self.settings.budget, self.settings.cache, self.settings.drift)
-        self._void_so_far = {place for place in todo if place in voids}
+        self._void_so_far = now.voids.keys() - given_up
         self._patience = Patience(self._away)
         self.spending = Spending(store, self._design.hash, *asked, self._patience)
         self.summary = Summary(
             design=self._design.hash,
-            planned=planned(self._design),
-            already=len(scored),
-            void=len(unplayed) - len(todo),
-            withdrawn=len(withdrawn),
-            tallies=tallies(self._design, lineup.agents, scored, self.spending.accounts),
+            planned=len(plan),
+            already=int(np.count_nonzero(now.scored_M)),
+            void=len(given_up),
+            withdrawn=int(np.count_nonzero(now.withdrawn_M)),
+            tallies=tallies(
+                self._design, lineup.agents, plan.matches_of(now.scored_M), self.spending.accounts
+            ),
         )
         self._servings = servings(lineup.agents)
         at_once = self.settings.servers
         self._servers = None if at_once is None else Servers(at_once, tell)
         agents = awaited(lineup, self._setup().plugin_timeout)
-        self._waiting = Waiting(lineup, agents, todo, self._replays_left(), self.remote)
-        quick = [place for place in todo if place not in self._waiting]
-        self.quick, self.waiting = len(quick), len(self._waiting.planned)
+        self._waiting = Waiting(lineup, agents, todo_M, self._replays_left(), self.remote)
+        quick_M = todo_M & ~plan.seated_M(agents)
+        self.quick, self.waiting = int(np.count_nonzero(quick_M)), self._waiting.planned
         self.replays = len(self._waiting.replays)
         self._journal: Journal | None = None
         self._tick: Callable[[Summary], None] = lambda summary: None
@@ -103,7 +107,7 @@ class Tournament:
         self._patient = True
         """Whether answers under way are waited for when the run is interrupted."""
         self._table = Table(self._setup(), self._gateway)
-        self._batches = Batches(quick, self._setup(), self._table, self._stop)
+        self._batches = Batches(plan.batches(quick_M), self._setup(), self._table, self._stop)
 
     @property
     def workers(self) -> int:
@@ -240,8 +244,9 @@ class Tournament:
 
     def _away(self, why: str | None) -> None:
         """Tell that the database cannot be used for a while, and when it can again."""
+        news = (why is None) is not (self.summary.away is None)
         self.summary.away = why
-        if self._journal is not None:
+        if news and self._journal is not None:
             self._journal.write("database_back" if why is None else "database_away", detail=why)
         self._tick(self.summary)
 

@@ -86,7 +86,7 @@ class News:
 
     def __init__(self) -> None:
         self._told: set[tuple[str, str]] = set()
-        self._away: str | None = None
+        self._waits = False, False
 
     def of(self, summary: Summary) -> Iterator[str]:
         """Yield a line for whatever was not told before."""
@@ -99,9 +99,10 @@ class News:
         if summary.awaited and self._first("awaited", ""):
             answers = counted(summary.awaited, "answer")
             yield (f"waiting for {answers} under way, at most {GRACE_S:.0f} s; Ctrl-C again breaks off")
-        if summary.away != self._away:
-            self._away = summary.away
-            yield away(summary)
+        waits = summary.away is not None, summary.away is not None and summary.interrupted
+        if waits != self._waits:
+            self._waits = waits
+            yield away(summary) or "the database can be used again"
 
     def _first(self, kind: str, version: str) -> bool:
         told = (kind, version) in self._told
@@ -109,10 +110,12 @@ class News:
         return not told
 
 
-def away(summary: Summary) -> str:
-    """Say that a run waits for its database, or that this is over."""
+def away(summary: Summary) -> str | None:
+    """Say that a run waits for its database; None where it does not."""
     if summary.away is None:
-        return "the database can be used again: the run goes on"
+        return None
+    if summary.interrupted:
+        return "what is played is yet to be written to the database; Ctrl-C again gives it up"
     return (
         f"waiting for the database, up to {PATIENCE_S / 60:.0f} min, and keeping what is played; Ctrl-C "
         f"twice gives it up ({plain(summary.away)})"

@@ -8,13 +8,26 @@ import pytest
 
 from agents.agent import BudgetSpentError, GivenUpError
 from agents.language_model.book import Asked, Came
+from arena import group_commit, patience
 from arena.money import nano
+from arena.patience import Patience
 from arena.spending import Spending
-from arena.store import Store, StoreError
-from tests.arena.test_spending import MOST, PLAN, SPEC, answer, charge, ledger, opened
+from arena.store import Store, StoreError, Unavailable
+from tests.arena.test_spending import (
+    MOST,
+    PLAN,
+    SPEC,
+    answer,
+    asking,
+    charge,
+    keeping,
+    ledger,
+    opened,
+)
 
 ASKED = Asked(SPEC.version, "ab", 1, MOST)
 LOCKED = StoreError("the database is locked")
+AWAY = Unavailable("the server is started again")
 
 
 class Held:
@@ -51,7 +64,7 @@ async def settled(book: Spending, cost: float = 0.001) -> None:
     book.settle(await book.reserve(ASKED), Came.ANSWER, answer(cost), None)
 
 
-async def under_way(held: Held) -> None:
+async def under_way(held: "Held | Away") -> None:
     while not held.began.is_set():
         await asyncio.sleep(0.001)
 
@@ -173,3 +186,80 @@ def test_only_matches_under_way_are_remembered(store: Store, budget: float | Non
 
     store.add_design(PLAN, [SPEC], [])
     asyncio.run(scene(Spending(store, PLAN.hash, budget)))
+
+
+class Away:
+    """A store's transactions, some of which fail as those of a server that is started again: `before`
+    they are committed, or after, when nobody can tell."""
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch, times: int, before: bool) -> None:
+        self._enter, self._left, self._before = store.enter, times, before
+        self.began, self.released = threading.Event(), threading.Event()
+        monkeypatch.setattr(store, "enter", self)
+        monkeypatch.setattr(group_commit, "PAUSE_S", 0.01)
+
+    def __call__(self, *given: Any) -> tuple[bool, int]:
+        self._left -= 1
+        self.began.set()
+        assert self.released.wait(30)
+        if self._left >= 0 and self._before:
+            raise AWAY
+        found = self._enter(*given)
+        if self._left >= 0:
+            raise AWAY
+        return found
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_calls_wait_for_a_store_that_is_away(
+    address: str, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    """Each is entered once before it is made, but for one that nobody waits for any more."""
+
+    async def scene(book: Spending, away: Away) -> None:
+        calls = [asyncio.create_task(book.reserve(ASKED)) for _ in range(3)]
+        given_up = asyncio.create_task(book.reserve(ASKED))
+        await under_way(away)
+        given_up.cancel()
+        await asyncio.wait([given_up])
+        away.released.set()
+        later = asyncio.create_task(book.reserve(ASKED))
+        for call in (*calls, later):
+            book.settle(await call, Came.ANSWER, answer(0.001), None)
+
+    with opened(address) as store:
+        away = Away(store, monkeypatch, 5, before)
+        told: list[str | None] = []
+        book = Spending(store, PLAN.hash, 1.0, patience=Patience(told.append))
+        asyncio.run(scene(book, away))
+        book.flush()
+        calls, total = ledger(address)
+        assert sorted(map(str, came(calls))) == ["answer"] * 4 + ["nothing"]
+        assert total == sum(map(charge, calls)) == nano(0.004)
+        assert told[0] == str(AWAY)
+        assert told[-1] is None
+
+
+def test_patience_with_a_store_ends(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_S", 0.05)
+    with opened(address) as store:
+        Away(store, monkeypatch, 1_000, before=True).released.set()
+        with pytest.raises(GivenUpError, match="started again"):
+            asyncio.run(Spending(store, PLAN.hash, 1.0).reserve(ASKED))
+
+
+def test_a_cache_waits_for_a_store_that_is_away(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that may be there is not paid for again."""
+    store.add_design(PLAN, [SPEC], [])
+    keeping(first := Spending(store, PLAN.hash, cache=True), 0)
+    first.flush()
+    find, tries = store.answer, iter([AWAY, AWAY])
+
+    def answer(key: str) -> bytes | None:
+        if (error := next(tries, None)) is not None:
+            raise error
+        return find(key)
+
+    monkeypatch.setattr(patience, "PAUSE_S", 0.0)
+    monkeypatch.setattr(store, "answer", answer)
+    assert asking(Spending(store, PLAN.hash, cache=True), 0) is not None

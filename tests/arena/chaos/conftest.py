@@ -15,7 +15,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Record:
     folder = tmp_path_factory.mktemp("undisturbed")
     done = arena(*TOURNAMENT, "--db", "arena.db", cwd=folder)
     assert done.returncode == 0, done.stderr
-    found = record(folder, folder / "arena.db")
+    found = record(folder / "arena.db")
     assert len(found.matches) == len(found.measures) == PLANNED
     return found
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.arena.processes import committed, wait_for
-from tests.arena.running import arena, in_a_group, outcomes, rows
+from tests.arena.running import arena, in_a_group, invoke, outcomes, rows
 
 TOURNAMENT = (
     *("run-tournament", "--sellers", "boulware,random,logroller,micro_quantile"),
@@ -27,11 +27,9 @@ class Record(NamedTuple):
     standings: str
 
 
-def record(folder: Path, database: object) -> Record:
+def record(database: object) -> Record:
     """Read what is in the database."""
-    said = arena("standings", "--db", database, cwd=folder)
-    assert said.returncode == 0, said.stderr
-    timeless = re.sub(r"frozen .* UTC", "", said.stdout)
+    timeless = re.sub(r"frozen .* UTC", "", invoke("standings", "--db", database))
     return Record(outcomes(str(database)), rows(str(database), "measures"), timeless)
 
 
@@ -66,7 +64,7 @@ def goes_on(folder: Path, database: object, undisturbed: Record) -> None:
     assert (report["already"], report["played"]) == (len(before), PLANNED - len(before))
     after = rows(str(database))
     assert {key: after[key] for key in before} == before
-    found = record(folder, database)
+    found = record(database)
     assert found.matches == undisturbed.matches
     assert found.measures == undisturbed.measures
     assert found.standings == undisturbed.standings

@@ -35,7 +35,7 @@ def test_of_designs_that_share_matches(tmp_path: Path, database: str, undisturbe
     ended(beside, 0)
     alone = tmp_path / "alone.db"
     assert arena(*other, alone, cwd=tmp_path).returncode == 0
-    ours, theirs = record(tmp_path, database), record(tmp_path, alone)
+    ours, theirs = record(database), record(alone)
     shared = undisturbed.matches.keys() & theirs.matches.keys()
     assert len(shared) == 64 * 2
     assert ours.matches == undisturbed.matches | theirs.matches
