@@ -38,6 +38,10 @@ class ActionKind(StrEnum):
     __hash__ = str.__hash__  # as that of Role
 
 
+PROPOSE = ActionKind.PROPOSE
+"""For what every turn runs through: Python 3.11 looks members up in their class by Python code."""
+
+
 class Action(NamedTuple):
     """The binding part of a turn.
 
@@ -243,7 +247,7 @@ class BudgetSpentError(GivenUpError):
 
 def propose(package: Package, message: str = "", reasoning: str = "") -> Reply:
     """Reply with a proposal of the full package (one option index per term)."""
-    return Reply(Action(ActionKind.PROPOSE, package), message, reasoning)
+    return Reply(Action(PROPOSE, package), message, reasoning)
 
 
 def accept(message: str = "", reasoning: str = "") -> Reply:

@@ -28,6 +28,15 @@ HUNG_S = 86_400.0
 code of ours."""
 
 
+class _NothingDrawn(Random):
+    def random(self) -> float:
+        raise RuntimeError("a deterministic strategy drew a random number")
+
+
+NOTHING_DRAWN = _NothingDrawn(0)
+"""The stream that deterministic strategies are begun with: to seed one takes as long as some turns."""
+
+
 @contextmanager
 def alarm(seconds: float | None) -> Generator[None]:
     """Raise TurnOverrun inside the block after `seconds`. Main thread only; None sets no limit."""
@@ -73,10 +82,9 @@ def run(
     Plug-ins are stopped after `turn_timeout` seconds a turn, which needs the main thread: RuntimeError
     elsewhere. KeyboardInterrupt passes through; any other exit of a plug-in is its forfeit.
     """
-    limits = {
-        role: turn_timeout if agent.spec.kind == "plugin" else None for role, agent in agents.items()
-    }
-    if any(limits.values()) and threading.current_thread() is not threading.main_thread():
+    kinds = {role: agent.spec.kind for role, agent in agents.items()}
+    limits = turn_timeout is not None and "plugin" in kinds.values()
+    if limits and threading.current_thread() is not threading.main_thread():
         raise RuntimeError("a turn timeout for plug-ins needs the main thread")
     minds: dict[Role, Negotiator] = {}
     trusted: dict[Role, Callable[[View], Reply]] = {}
@@ -86,13 +94,16 @@ def run(
             try:
                 if role in trusted:
                     reply: Reply | Failure = trusted[role](view)
+                elif kinds[role] == "scripted":
+                    rng = NOTHING_DRAWN if agents[role].deterministic else rngs[role]
+                    mind = agents[role].begin(role, view.brief, rng)
+                    trusted[role] = mind.reply  # type: ignore[assignment]
+                    reply = trusted[role](view)
                 else:
-                    with alarm(limits[role]):
+                    with alarm(turn_timeout if kinds[role] == "plugin" else None):
                         if role not in minds:
                             minds[role] = agents[role].begin(role, view.brief, rngs[role])
                         reply = checked(minds[role].reply(view))
-                    if agents[role].spec.kind == "scripted":
-                        trusted[role] = minds[role].reply  # type: ignore[assignment]
             except KeyboardInterrupt:
                 raise
             except BaseException as error:

@@ -111,6 +111,7 @@ class Yardstick:
         """Return the measures of a match with these turns and this deal: one row of DTYPE."""
         first = bool(turns) and turns[0].role is Role.BUYER  # turns alternate
         owns = turns[first::2], turns[1 - first :: 2]
+        said, asked = _with_messages(turns), [turn for turn in turns if turn.attempts]
         # By struct: filling a row field by field through NumPy takes ten times as long.
         return _ROW.pack(
             *self._head,
@@ -118,10 +119,13 @@ class Yardstick:
             *(self._by_kind(deal) if deal is not None else _NO_KINDS),
             len(self._kind_T),
             *_by_measure(map(self._opening, (0, 1), owns)),
-            *_by_measure(map(_talk, owns)),
-            *_faults(owns[0]),
-            *_faults(owns[1]),
-            *self._disclosures.counts(turns),
+            *map(len, owns),
+            *_of_sides(said),
+            *_of_sides([turn for turn in said if leaks(turn.message)]),
+            *_of_sides([turn for turn in asked if any(one.fault is not None for one in turn.attempts)]),
+            *_faults(asked, Role.SELLER),
+            *_faults(asked, Role.BUYER),
+            *(self._disclosures.counts(turns) if said else (0, 0)),
         )
 
     def _distance(self, deal: Package) -> float:
@@ -166,20 +170,19 @@ def _by_measure(sides: Iterable[tuple[int, ...]]) -> Iterable[int]:
     return chain.from_iterable(zip(*sides, strict=True))
 
 
-def _talk(own: Sequence[Turn]) -> tuple[int, int, int, int]:
-    """Return one side's turns, messages, leaks and faulty_turns."""
-    messages = [turn.message for turn in own if turn.message]
-    faulty = sum(
-        [any(attempt.fault is not None for attempt in turn.attempts) for turn in own if turn.attempts]
-    )
-    return len(own), len(messages), sum(map(leaks, messages)), faulty
+def _with_messages(turns: Sequence[Turn]) -> list[Turn]:
+    return [turn for turn in turns if turn.message]
 
 
-def _faults(own: Sequence[Turn]) -> Sequence[int]:
-    """Return one side's faulty attempts by kind (axis: FAULTS)."""
-    found = [
-        attempt.fault for turn in own if turn.attempts for attempt in turn.attempts if attempt.fault
-    ]
+def _of_sides(turns: Sequence[Turn]) -> tuple[int, int]:
+    """Return how many of the turns are the seller's, and the buyer's."""
+    sellers = sum([turn.role is Role.SELLER for turn in turns])
+    return sellers, len(turns) - sellers
+
+
+def _faults(asked: Sequence[Turn], role: Role) -> Sequence[int]:
+    """Return `role`'s faulty attempts by kind (axis: FAULTS)."""
+    found = [one.fault for turn in asked if turn.role is role for one in turn.attempts if one.fault]
     if not found:
         return _NO_FAULTS
     count = Counter(found)
@@ -189,7 +192,7 @@ def _faults(own: Sequence[Turn]) -> Sequence[int]:
 def words(turns: Sequence[Turn]) -> str | None:
     """Return the first two words of every message as JSON, ``[[seller's, ...], [buyer's, ...]]`` in
     order of the turns; None where nobody wrote a message."""
-    said = [turn for turn in turns if turn.message]
+    said = _with_messages(turns)
     if not said:
         return None
     found = [[first_words(turn.message) for turn in said if turn.role is role] for role in Role]

@@ -8,6 +8,7 @@ and training run this same function.
 import json
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -118,40 +119,39 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
         seller, buyer = (None, None) if ending.void else scores(scenario, ending, deal, at_fault)
         return Outcome(ending, at_fault, deal, seller, buyer, turns, detail, trouble, receipts)
 
-    for number in range(2 * rules.limit(scenario)):
-        role, brief = sides[number % 2]
-        view = View(brief, number // 2, tuple(history), standing, standing_by)
+    for used, (role, brief) in product(range(rules.limit(scenario)), sides):
+        view = View(brief, used, tuple(history), standing, standing_by)
         reply = yield role, view
-        turn = _at_once(reply, view)
+        turn = _at_once(reply, brief, standing_by)
         failure: Failure | None = None
         if turn is None:
             turn, failure = yield from _turn(reply, view, receipts)
         turns.append(turn)
         if failure is not None:
             return finish(failure.ending, None, role, failure.detail, failure.trouble)
-        if turn.kind is ActionKind.ACCEPT:
-            return finish(Ending.AGREEMENT, standing)
-        if turn.kind is ActionKind.WALK_AWAY:
-            return finish(Ending.WALK_AWAY)
         if turn.offer is not None:
             standing_by = role
             standing = _filled(turn.offer, scenario.default) if UNNAMED in turn.offer else turn.offer
+        elif turn.kind is ActionKind.ACCEPT:
+            return finish(Ending.AGREEMENT, standing)
+        elif turn.kind is ActionKind.WALK_AWAY:
+            return finish(Ending.WALK_AWAY)
         history.append(Event(role, turn.kind, turn.offer, turn.message))  # type: ignore[arg-type]
     return finish(Ending.DEADLINE)
 
 
-def _at_once(reply: Reply | Failure, view: View) -> Turn | None:
+def _at_once(reply: Reply | Failure, brief: Brief, standing_by: Role | None) -> Turn | None:
     """Return the turn of a legal structured reply of which nothing else is to be kept, else None. Nearly
     all turns of scripted matches are such."""
     if isinstance(reply, Failure) or reply.action is None or reply.text is not None:
         return None
     if reply.usage is not None or reply.receipt is not None or reply.fault is not None:
         return None
-    action, message, brief = reply.action, reply.message, view.brief
-    offer = judge(action, message, brief, view.standing_by)
-    if isinstance(offer, Fault):
+    action, message = reply.action, reply.message
+    offer = judge(action, message, brief, standing_by)
+    if type(offer) is Fault:  # isinstance() takes its time with an Enum
         return None
-    return Turn(brief.role, action.kind, offer, message, reply.reasoning)
+    return Turn(brief.role, action.kind, offer, message, reply.reasoning)  # type: ignore[arg-type]
 
 
 def _turn(

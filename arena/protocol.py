@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from agents.agent import UNNAMED, Action, ActionKind, Brief
+from agents.agent import PROPOSE, UNNAMED, Action, ActionKind, Brief
 from scenarios.draw import TURNS
 from scenarios.scenario import Package, Role, Scenario
 
@@ -20,6 +20,11 @@ ANSWER_LIMIT = 100_000
 """Characters of a raw answer; a longer one is not parsed."""
 ATTEMPTS = 3
 """A faulty answer is asked for again at most twice."""
+MOST_LEGAL = 10_000
+_LEGAL: dict[int, tuple[Package, Brief]] = {}
+"""Offers of option indices that were found legal, by id, with the brief that they were judged by:
+strategies propose the same objects again and again, in one match and in the next. What is in here is
+alive, so that no other object has its id, and is a tuple of whole numbers, which does not change."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -148,13 +153,19 @@ def judge(
 
     `standing_by` is who made the standing offer, None where there is none.
     """
-    if len(message) > brief.message_limit:
-        return Fault.MESSAGE_TOO_LONG
-    if not message.isascii() and _SURROGATE.search(message):
-        return Fault.LONE_SURROGATE
+    if message:
+        if len(message) > brief.message_limit:
+            return Fault.MESSAGE_TOO_LONG
+        if not message.isascii() and _SURROGATE.search(message):
+            return Fault.LONE_SURROGATE
     kind, terms = action
-    if kind is ActionKind.PROPOSE:
-        return _check_indices(terms, brief.sizes) if type(terms) is tuple else resolve(terms, brief)
+    if kind is PROPOSE:
+        if type(terms) is not tuple:
+            return resolve(terms, brief)
+        known = _LEGAL.get(id(terms))
+        if known is not None and known[0] is terms and known[1] is brief:
+            return terms
+        return _check_indices(terms, brief)
     if terms:
         return Fault.STRAY_TERMS
     if kind is ActionKind.ACCEPT:
@@ -184,12 +195,17 @@ def scores(
     return seller, buyer
 
 
-def _check_indices(terms: Package, sizes: tuple[int, ...]) -> Package | Fault:
-    if len(terms) != len(sizes):
+def _check_indices(terms: Package, brief: Brief) -> Package | Fault:
+    if len(terms) != len(brief.sizes):
         return Fault.POSITIONAL_TERMS
-    for option, size in zip(terms, sizes, strict=True):
+    for option, size in zip(terms, brief.sizes, strict=True):
         if type(option) is not int:
             return Fault.OPTION_NOT_TEXT
         if not UNNAMED <= option < size:
             return Fault.UNKNOWN_OPTION
-    return terms if max(terms) != UNNAMED else Fault.NO_TERMS
+    if max(terms) == UNNAMED:
+        return Fault.NO_TERMS
+    if len(_LEGAL) >= MOST_LEGAL:
+        _LEGAL.clear()
+    _LEGAL[id(terms)] = terms, brief
+    return terms

@@ -156,6 +156,7 @@ def played(
 ) -> Played:
     """Return the row of a finished match. `yardstick` is its scenario's, `seconds` its duration."""
     cell, rules = key.cell, key.rules
+    asked = [turn for turn in outcome.turns if turn.attempts]
     return Played(
         key.text,
         key.seller,
@@ -169,12 +170,12 @@ def played(
         outcome.ending.value,
         None if outcome.at_fault is None else outcome.at_fault.value,
         storable(outcome.detail),
-        None if outcome.deal is None else json.dumps(outcome.deal, separators=(",", ":")),
+        None if outcome.deal is None else canonical(outcome.deal),
         outcome.seller_score,
         outcome.buyer_score,
         len(outcome.turns),
-        *spent(outcome.turns, Role.SELLER),
-        *spent(outcome.turns, Role.BUYER),
+        *spent(asked, Role.SELLER),
+        *spent(asked, Role.BUYER),
         turn_timeout,
         started_at,
         seconds,

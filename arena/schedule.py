@@ -1,6 +1,7 @@
 """Which matches a design plans: cells, match keys and the random streams that follow from them."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -41,13 +42,14 @@ class MatchKey:
         """32 hexadecimal digits. The design is not in it, so that designs share matches."""
         return digest({"seller": self.seller, **self._cell_content()}, 32)
 
-    def rngs(self) -> dict[Role, Random]:
+    def rngs(self) -> Mapping[Role, Random]:
         """Return each side's random stream: the seller's from the match, the buyer's from the cell,
         so that a stochastic buyer draws the same against every seller."""
-        return {
-            Role.SELLER: Random(int(self.text, 16)),
-            Role.BUYER: Random(int(digest(self._cell_content(), 32), 16)),
-        }
+        return _Streams(self)
+
+    def seed(self, role: Role) -> int:
+        """Return what a side's random stream is seeded with."""
+        return int(self.text if role is Role.SELLER else digest(self._cell_content(), 32), 16)
 
     def _cell_content(self) -> dict[str, object]:
         return {
@@ -59,6 +61,18 @@ class MatchKey:
             "message_limit": self.rules.message_limit,
             "protocol": self.protocol,
         }
+
+
+class _Streams(dict[Role, Random]):
+    """Seeds a side's stream when it is asked for: most sides draw nothing, and seeding takes as long as
+    some turns."""
+
+    def __init__(self, key: MatchKey) -> None:
+        self._key = key
+
+    def __missing__(self, role: Role) -> Random:
+        stream = self[role] = Random(self._key.seed(role))
+        return stream
 
 
 def indices(design: Design, feasible: bool = True) -> range:
@@ -113,15 +127,22 @@ class Plan:
     def __init__(self, design: Design) -> None:
         self._design = design
         self._domains = {domain.version: number for number, domain in enumerate(design.domains)}
-        self._pairings: list[tuple[str, str, int]] = []
-        self._first: dict[tuple[str, str], int] = {}
-        """Of a pair, where its first replicate stands among the pairings."""
-        for seller, buyer in product(design.sellers, design.buyers):
-            who = (seller.version, buyer.version)
-            self._first[who] = len(self._pairings)
-            self._pairings += [(*who, number) for number in range(design.replicates_of(seller, buyer))]
+        self._pairings = [
+            (seller.version, buyer.version, number)
+            for seller, buyer in product(design.sellers, design.buyers)
+            for number in range(design.replicates_of(seller, buyer))
+        ]
         self.a_scenario = len(openers(design, 0)) * len(self._pairings)
         """Matches on each scenario."""
+        second = len(self._pairings) if design.opener == "both" else 0
+        self.offset = {
+            (opener.value, seller, buyer): position + (second if opener is Role.BUYER else 0)
+            for opener in Role
+            for position, (seller, buyer, number) in enumerate(self._pairings)
+            if number == 0
+        }
+        """Where the first replicate of (opener, seller's version, buyer's version) stands among the
+        matches on a scenario; the others follow."""
 
     def __len__(self) -> int:
         design = self._design
@@ -131,15 +152,16 @@ class Plan:
         for scenario in range(len(self) // self.a_scenario):
             yield from self._on(scenario, range(self.a_scenario))
 
+    def start(self, domain_version: str, number: int, feasible: bool) -> int:
+        """Return the position of the first match on a planned scenario."""
+        index = number - indices(self._design).start + (0 if feasible else self._design.scenarios)
+        return (index * len(self._domains) + self._domains[domain_version]) * self.a_scenario
+
     def position(self, place: Place) -> int:
-        """Return where a planned place stands. Raises KeyError where it is on no domain, or of no pair,
-        of the design."""
-        index = place.number - indices(self._design).start
-        index += 0 if place.feasible else self._design.scenarios
-        scenario = index * len(self._domains) + self._domains[place.domain_version]
-        second = self._design.opener == "both" and place.opener == Role.BUYER
-        start = scenario * self.a_scenario + second * len(self._pairings)
-        return start + self._first[place.versions] + place.replicate
+        """Return where a planned place stands. Raises KeyError where it is of no domain, or no pair, of
+        the design."""
+        who = (place.opener, *place.versions)
+        return self.start(*place.scenario) + self.offset[who] + place.replicate
 
     def batches(self, marked_M: NDArray[np.bool_]) -> Iterator[tuple[Place, ...]]:
         """Yield the places that are marked, by position, those of one scenario together."""
@@ -151,6 +173,14 @@ class Plan:
         """Return, by position, whether one of the agents with these versions plays."""
         seated = [seller in versions or buyer in versions for seller, buyer, _ in self._pairings]
         return np.tile(np.array(seated, bool), len(self) // len(seated))
+
+    def matches_of(self, marked_M: NDArray[np.bool_]) -> Counter[str]:
+        """Count marked matches by agent version; one against itself counts once."""
+        found = Counter[str]()
+        by_pairing = marked_M.reshape(-1, len(self._pairings)).sum(axis=0).tolist()
+        for (seller, buyer, _), count in zip(self._pairings, by_pairing, strict=True):
+            found.update(dict.fromkeys((seller, buyer), count))
+        return found
 
     def _on(self, scenario: int, which: Iterable[int]) -> Iterator[Place]:
         """Yield some places of a scenario, both counted from 0."""

@@ -27,12 +27,19 @@ _KINDS = (
     ActionKind.TALK,
 )
 """By position in the stored format: append only."""
+_SIDES = {Role.BUYER: 0, Role.SELLER: 1}
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 
 
 def encode(turns: Sequence[Turn]) -> bytes:
     """Return the blob of `turns`."""
-    rows = [_row(turn) for turn in turns]
+    rows = [
+        _row(turn)
+        if turn.message or turn.reasoning or turn.attempts
+        # Nearly all turns of scripted matches are silent: no call is spent on them.
+        else (_SIDES[turn.role], _CODES[turn.kind], turn.offer)
+        for turn in turns
+    ]
     try:
         text = msgspec.json.encode(rows)
     except UnicodeEncodeError:
@@ -50,13 +57,10 @@ def decode(blob: bytes) -> list[Turn]:
     return [_turn(row) for row in json.loads(text)]
 
 
-def _row(turn: Turn) -> list[Any]:
-    row: list[Any] = [int(turn.role is Role.SELLER), _CODES[turn.kind], turn.offer]
-    if turn.message or turn.reasoning or turn.attempts:
-        row += [turn.message, turn.reasoning]
-    if turn.attempts:
-        row.append(turn.attempts)
-    return row
+def _row(turn: Turn) -> tuple[Any, ...]:
+    head = _SIDES[turn.role], _CODES[turn.kind], turn.offer
+    said = turn.message, turn.reasoning
+    return (*head, *said, turn.attempts) if turn.attempts else (*head, *said)
 
 
 def _turn(row: list[Any]) -> Turn:

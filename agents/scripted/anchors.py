@@ -120,13 +120,13 @@ class RandomOffers:
 
 
 class _Gambler:
-    __slots__ = ("_brief", "_probability", "_rng")
+    __slots__ = ("_draw", "_probability", "_sizes")
 
     def __init__(self, brief: Brief, rng: Random, probability: float) -> None:
-        self._brief, self._rng, self._probability = brief, rng, probability
+        self._sizes, self._draw, self._probability = brief.sizes, rng.random, probability
 
     def reply(self, view: View) -> Reply:
-        draw = self._rng.random
+        draw = self._draw
         if view.theirs is not None and draw() < self._probability:
             return accept()
-        return propose(tuple(int(draw() * len(term.options)) for term in self._brief.terms))
+        return propose(tuple([int(draw() * size) for size in self._sizes]))

@@ -30,9 +30,14 @@ class Ladder:
     packages: tuple[Package, ...]
     points: tuple[int, ...]
 
+    def rung(self, points: float) -> int:
+        """Return the place of the package of the least utility that is still `points` or more; else of
+        the best."""
+        return min(bisect_left(self.points, points), len(self.packages) - 1)
+
     def at_least(self, points: float) -> Package:
-        """Return the package of the least utility that is still `points` or more; else the best."""
-        return self.packages[min(bisect_left(self.points, points), len(self.packages) - 1)]
+        """Return that package."""
+        return self.packages[self.rung(points)]
 
 
 @lru_cache(maxsize=32)

@@ -31,7 +31,7 @@ class Micro:
                 f"micro plays domains of up to {MOST_PACKAGES} packages, and {brief.domain} has "
                 f"{size:,}; use micro_quantile there"
             )
-        return _Negotiator(brief, tuple(reversed(ladder(brief.preferences).packages)))
+        return _Negotiator(brief, ladder(brief.preferences).packages[::-1])
 
 
 @dataclass(frozen=True)

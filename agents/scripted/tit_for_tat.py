@@ -37,26 +37,26 @@ def next_target(mine: float, before: int, now: int, least: float) -> float:
 
 
 class _Negotiator:
-    __slots__ = ("_before", "_brief", "_least", "_mine", "_rungs")
+    __slots__ = ("_before", "_least", "_mine", "_points", "_rungs")
 
     def __init__(self, brief: Brief, floor: float) -> None:
-        self._brief = brief
+        self._points = brief.preferences.points
         self._rungs = ladder(brief.preferences)
         self._least = level(brief.preferences, floor)
         self._mine: float = SCALE
         self._before: int | None = None
 
     def reply(self, view: View) -> Reply:
-        points = self._brief.preferences.points
         theirs = view.theirs
         target = self._mine
+        now = -1 if theirs is None else self._points(theirs)
         if theirs is not None and view.fault is None:
-            now = points(theirs)
             if self._before is not None:
                 target = next_target(self._mine, self._before, now, self._least)
             self._before = now
-        offer = self._rungs.at_least(whole(target))
-        if theirs is not None and points(theirs) >= points(offer):
+        rung = self._rungs.rung(whole(target))
+        worth = self._rungs.points[rung]
+        if now >= worth:
             return accept()
-        self._mine = points(offer)
-        return propose(offer)
+        self._mine = worth
+        return propose(self._rungs.packages[rung])

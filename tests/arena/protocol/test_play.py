@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from agents.agent import Action, ActionKind, Event, Reply, View
+from agents.scripted import build_scripted, spec_of
 from arena.play import Outcome, Turn, briefs
-from arena.protocol import ATTEMPTS, LEAST_TURNS, MOST_TURNS, Ending, Rules
+from arena.protocol import ATTEMPTS, LEAST_TURNS, MOST_TURNS, Ending, Fault, Rules, judge
 from scenarios.scenario import Preferences, Role, Scenario
 from tests.arena.protocol.flat import FLAT, SCENARIO, Replay, match, said, text
 
@@ -206,3 +207,33 @@ def test_a_receipt_is_kept_a_side_and_is_the_last_one_sent() -> None:
         Replay([receipt("a"), receipt("b")]), Replay([receipt("c")] * 2), rules=Rules(turns=2)
     )
     assert outcome.receipts == {Role.SELLER: {"model": "b"}, Role.BUYER: {"model": "c"}}
+
+
+def test_an_offer_that_was_legal_is_judged_again_where_it_is_another_one_or_another_brief_reads_it() -> (
+    None
+):
+    told = briefs(FLAT, SCENARIO, Rules())
+    less = tuple(replace(told[Role.SELLER], terms=FLAT.terms[:number]) for number in (2, 3))
+    offer, twin, nested = (1, 1, 1), (True, 1, 1), ([1], 1, 1)
+    for _ in range(2):
+        assert judge(Action(ActionKind.PROPOSE, offer), "", told[Role.SELLER], None) is offer
+        assert (
+            judge(Action(ActionKind.PROPOSE, twin), "", told[Role.SELLER], None) is Fault.OPTION_NOT_TEXT
+        )
+        assert (
+            judge(Action(ActionKind.PROPOSE, nested), "", told[Role.SELLER], None)
+            is Fault.OPTION_NOT_TEXT
+        )
+        assert judge(Action(ActionKind.PROPOSE, offer), "", less[0], None) is Fault.POSITIONAL_TERMS
+        assert judge(Action(ActionKind.PROPOSE, offer), "", less[1], None) is offer
+
+
+def test_a_strategy_that_is_said_to_be_deterministic_draws_nothing() -> None:
+    agent = build_scripted(spec_of("random"))
+    agent.deterministic = False
+    honest = match(agent, agent)
+    agent.deterministic = True
+    drawing = match(agent, agent)
+    assert not honest.ending.void
+    assert (drawing.ending, drawing.at_fault) == (Ending.HARNESS_ERROR, Role.SELLER)
+    assert "drew a random number" in drawing.detail
