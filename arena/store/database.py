@@ -243,6 +243,7 @@ _ADVICE = {
     # Reading takes a log beside the file as well.
     "readonly": "{at} or its folder may not be written to, which even reading needs: copy the file to "
     "a folder of your own and name it with --db",
+    "malformed": "{at} is damaged: arena db check says where; restore it from a copy",
     "disk I/O": "{at} cannot be read or written ({cause}): look whether its disk is full, failing or "
     "gone, and run the command again; all that was committed is kept",
     "full": "the disk of {at} is full: make room and run the command again; all that was committed is "

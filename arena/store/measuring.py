@@ -17,6 +17,8 @@ from arena.transcript import decode
 BATCH = 200
 """Matches measured in one transaction, so that other writers get their turn."""
 
+DAMAGED = (ValueError, TypeError, LookupError, zlib.error)
+"""What reading a transcript, or other content, raises where it is damaged."""
 Progress = Callable[[int, int], None]
 """Is told how many matches are measured, and of how many."""
 
@@ -96,5 +98,5 @@ def _turns(transcript: bytes) -> Sequence[Turn]:
     has to stay readable."""
     try:
         return decode(transcript)
-    except (ValueError, TypeError, IndexError, zlib.error):
+    except DAMAGED:
         return []

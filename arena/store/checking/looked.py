@@ -1,26 +1,19 @@
 """What a check of the record looked at, and what it found."""
 
-import zlib
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 import sqlalchemy as sa
+
+from arena.store.measuring import DAMAGED
 
 CHUNK = 500
 """Rows in memory at a time."""
 EXAMPLES = 3
 """Of what is wrong, so many are named."""
-UNREADABLE = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    zlib.error,
-    msgspec.MsgspecError,
-)
-"""What reading damaged content raises."""
+UNREADABLE = (*DAMAGED, AttributeError)
+"""What reading content raises that is damaged, or of another shape."""
 RESTORE = "restore it from a copy, such as arena.db.backup-... or one that arena db copy made"
 """What can be done about most of it: nothing here is ever written twice."""
 
