@@ -2,9 +2,9 @@
 process or in several workers."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import groupby
+from itertools import islice
 
 from arena.schedule import Place
 from arena.workers import Batch, Crew, Setup, Share, StopFlag, Table, WorkerDied, play_in_processes
@@ -14,12 +14,10 @@ from scenarios.scenario import Role
 class Batches:
     """What is left to play of them."""
 
-    def __init__(self, places: Iterable[Place], setup: Setup, table: Table, stop: StopFlag) -> None:
-        """Places of one scenario come together. `table` is where this process plays."""
+    def __init__(self, planned: Iterable[Batch], setup: Setup, table: Table, stop: StopFlag) -> None:
+        """`planned` is asked for batches as they are come to. `table` is where this process plays."""
         self._setup, self._table, self._stop = setup, table, stop
-        self._left: deque[Batch] = deque(
-            tuple(same) for _, same in groupby(places, key=lambda place: place.scenario)
-        )
+        self._left = _Left(filter(None, map(self._kept, planned)))
         self._plugins = {v for v, (spec, _) in setup.agents.items() if spec.kind == "plugin"}
         self._aside = set[str]()
         self.dropped = 0
@@ -32,10 +30,7 @@ class Batches:
     def set_aside(self, version: str) -> None:
         """Begin no further match of an agent in this run; what workers have in hand is one each."""
         self._aside.add(version)
-        batches = [*self._left]
-        self._left.clear()  # not another deque: workers are handed what is in this one
-        for batch in batches:
-            self._line_up(batch)
+        self._left.change(self._kept)
 
     def play(self, workers: int, crew: Crew | None = None) -> Iterator[list[Share]]:
         """Play them by the `crew`, or here and in `workers` processes; yield what is finished, and what
@@ -82,15 +77,49 @@ class Batches:
 
     def _line_up(self, batch: Batch, first: bool = False) -> None:
         """Play a batch, but for matches of agents that were set aside, at the end or `first`."""
-        kept = tuple(p for p in batch if self._aside.isdisjoint(p.versions))
-        self.dropped += len(batch) - len(kept)
+        kept = self._kept(batch)
         if kept and first:
             self._left.appendleft(kept)
         elif kept:
             self._left.append(kept)
+
+    def _kept(self, batch: Batch) -> Batch:
+        """Return a batch without the matches of agents that were set aside."""
+        kept = tuple(p for p in batch if self._aside.isdisjoint(p.versions))
+        self.dropped += len(batch) - len(kept)
+        return kept
 
     def _only_plugin(self, place: Place) -> Role | None:
         """Return the side that a plug-in plays, where exactly one does."""
         sides = {Role.SELLER: place.seller_version, Role.BUYER: place.buyer_version}
         found = [role for role, version in sides.items() if version in self._plugins]
         return found[0] if len(found) == 1 else None
+
+
+class _Left(deque[Batch]):
+    """Batches in the order to play them in. Those of the plan, which may be very many, are asked for one
+    at a time, once all before are handed out; what is appended comes after them."""
+
+    def __init__(self, planned: Iterator[Batch]) -> None:
+        super().__init__()
+        self._planned = planned
+        self._last = deque[Batch]()
+
+    def __bool__(self) -> bool:
+        """Return whether there are any; it is to be asked before one is taken."""
+        if not len(self):
+            self.extend(islice(self._planned, 1))
+        if not len(self) and self._last:
+            super().append(self._last.popleft())
+        return len(self) > 0
+
+    def append(self, batch: Batch) -> None:
+        """Line up a batch behind all others."""
+        self._last.append(batch)
+
+    def change(self, changed: Callable[[Batch], Batch]) -> None:
+        """Put in the place of each batch that was asked for what it is changed to, if to anything."""
+        first, last = ([*filter(None, map(changed, queue))] for queue in (self, self._last))
+        self.clear()
+        self.extend(first)
+        self._last = deque(last)

@@ -7,15 +7,18 @@ design excludes from training. The log is append-only. It blocks nothing and hid
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
+
+import numpy as np
 
 from agents.spec import AgentSpec
 from arena.design import Design
 from arena.differences import Departure, Kind, differences
 from arena.opponents import broken_exclusions
 from arena.registry import Registry
-from arena.schedule import Place, plan
-from arena.store import Listed, Store
+from arena.schedule import Plan
+from arena.store import Filter, Listed, Store
 from scenarios.domain import Domain
 from scenarios.scenario import Role
 
@@ -88,19 +91,18 @@ def tried(designs: Iterable[Design], base_version: str) -> int:
 
 def log_withdrawn_match(store: Store, match: Listed, reason: str) -> list[str]:
     """Log a match that was just withdrawn with every design that plans it; return their hashes."""
-    place = Place(
-        match.domain_version,
-        match.number,
-        match.feasible,
-        match.seller_version,
-        match.buyer_version,
-        match.opener,
-        match.replicate,
+    own = Filter(
+        sellers=[match.seller_version],
+        buyers=[match.buyer_version],
+        scenario_key=match.scenario_key,
+        opener=match.opener,
+        replicate=match.replicate,
+        only_withdrawn=True,
     )
     logged = []
     for stored in store.designs():
         design = stored.design
-        if place in store.places(design)[1]:
+        if store.count(replace(own, design=design)):
             seller = design.names(Role.SELLER)[match.seller_version]
             buyer = design.names(Role.BUYER)[match.buyer_version]
             what = f"match {match.key} withdrawn: {seller} against {buyer} on {match.scenario}"
@@ -119,11 +121,11 @@ def log_withdrawn_agent(store: Store, version: str, reason: str) -> list[str]:
         kind = next((side for side, names in sides.items() if version in names), None)
         if kind is None:
             continue
-        scored, withdrawn, _ = store.places(design)
-        its = [p for p in plan(design) if version in p.versions]
-        left = len([place for place in its if place not in scored and place not in withdrawn])
+        now, its_M = store.standing(design), Plan(design).seated_M({version})
+        left = int(np.count_nonzero(its_M & ~(now.scored_M | now.withdrawn_M)))
         if left:
-            what = f"{sides[kind][version]} withdrawn with {left:,} of its {len(its):,} matches unplayed"
+            its = np.count_nonzero(its_M)
+            what = f"{sides[kind][version]} withdrawn with {left:,} of its {its:,} matches unplayed"
             store.add_deviation(design.hash, kind.value, what, reason)
             logged.append(design.hash)
     return logged

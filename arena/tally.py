@@ -5,7 +5,7 @@ Kept of every agent that may fail or cost something, which is all but scripted o
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from arena.money import usd
 from arena.protocol import Ending
 from arena.record import Played, of_side
 from arena.registry import costs_money
-from arena.schedule import Place, openings
+from arena.schedule import openings
 from arena.store import Registration
 from scenarios.scenario import Role
 
@@ -122,27 +122,23 @@ class Tally:
 def tallies(
     design: Design,
     agents: Mapping[str, Registration],
-    scored: Iterable[Place],
+    already: Mapping[str, int],
     accounts: Mapping[str, Account],
 ) -> dict[str, Tally]:
-    """Return an empty tally for every agent that needs one, by version. `scored`: before this run;
-    `accounts`: of the run, by version."""
-    found = {
+    """Return an empty tally for every agent that needs one, by version. `already`: its matches that
+    were scored before this run; `accounts`: of the run, by version."""
+    return {
         version: Tally(
             name=agent.name,
             version=version,
             free=not costs_money(agent),
             planned=_planned(design, version),
-            already=0,
+            already=already[version],
             account=accounts[version],
         )
         for version, agent in agents.items()
         if agent.spec.kind != "scripted"
     }
-    for place in scored if found else ():
-        for version in found.keys() & set(place.versions):
-            found[version].already += 1
-    return found
 
 
 def count(found: Mapping[str, Tally], row: Played, *, planned: bool = True) -> None:

@@ -1,14 +1,18 @@
 """The matches that wait for answers from elsewhere, and how often a match may be tried."""
 
-from collections import Counter, deque
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
+from itertools import chain
+
+import numpy as np
 
 from arena.conversations import waits
 from arena.lineup import Lineup
 from arena.order import in_order
 from arena.play import briefs
 from arena.replays import with_replays
-from arena.schedule import Place, plan
+from arena.results import BoolArray
+from arena.schedule import Place, Plan
 from scenarios.draw import draw
 from scenarios.scenario import Role, Split
 
@@ -57,23 +61,25 @@ class Waiting:
         self,
         lineup: Lineup,
         agents: Collection[str],
-        todo: Iterable[Place],
+        todo_M: BoolArray,
         replays: Mapping[int, Collection[Place]],
         remote: Collection[str],
     ) -> None:
-        """Of `todo`, what is left of the plan, take the matches in which one of `agents` plays; put
-        `replays` behind the blocks that they follow, counted over the matches of `remote` agents."""
+        """Of what is left of the plan, marked by position, take the matches in which one of `agents`
+        plays; put `replays` behind the blocks that they follow, counted over the matches of `remote`
+        agents."""
         self._agents, self._aside = set(agents), set[str]()
-        self.planned = {place for place in todo if not self._agents.isdisjoint(place.versions)}
+        seated_M = Plan(lineup.design).seated_M(self._agents)
+        self.planned = int(np.count_nonzero(todo_M & seated_M))
         self.replays = {place for places in replays.values() for place in places}
         self.kinds = {lineup.agents[version].spec.kind for version in agents}
         """Of the agents whose replies are awaited."""
         self.dropped = 0
         """Planned matches that wait for another run, since an agent of theirs was set aside."""
-        self.queue = with_replays(self._in_order(lineup), replays, lineup.design, remote)
+        self.queue = with_replays(_in_order(lineup, todo_M, seated_M), replays, lineup.design, remote)
 
     def __contains__(self, place: Place) -> bool:
-        return place in self.planned or place in self.replays
+        return not self._agents.isdisjoint(place.versions)
 
     def matches_of(self) -> Counter[str]:
         """Count what is queued, replays too, by agent version, a side at a time."""
@@ -103,9 +109,12 @@ class Waiting:
     def _drop(self, places: Collection[Place]) -> None:
         self.dropped += sum(place not in self.replays for place in places)
 
-    def _in_order(self, lineup: Lineup) -> deque[Place]:
-        if not self.planned:
-            return deque()
-        # Blocks are counted over the whole plan, whatever of it is played already.
-        whole = [place for place in plan(lineup.design) if not self._agents.isdisjoint(place.versions)]
-        return deque(place for place in in_order(whole, lineup.agents) if place in self.planned)
+
+def _in_order(lineup: Lineup, todo_M: BoolArray, seated_M: BoolArray) -> list[Place]:
+    """Return what is left of the matches that wait, in the order to play them in."""
+    if not (todo_M & seated_M).any():
+        return []
+    # Blocks are counted over the whole plan, whatever of it is played already.
+    plan = Plan(lineup.design)
+    whole = in_order(chain.from_iterable(plan.batches(seated_M)), lineup.agents)
+    return [place for place in whole if todo_M[plan.position(place)]]

@@ -11,7 +11,7 @@ from arena.commands.printing import add_row, new_table, print_table
 from arena.design import Design
 from arena.printable import plain
 from arena.schedule import planned
-from arena.store import Store, StoredDesign
+from arena.store import Filter, Store, StoredDesign
 from leaderboard.board_words import play_command
 from leaderboard.wording import counted, when
 from scenarios.scenario import Role
@@ -32,7 +32,7 @@ def frozen_now(store: Store, stored: StoredDesign, new: bool) -> Generator[str]:
     already = "" if new else "already "
     yield f"Design {design.hash}: {already}frozen on {when(stored.created_at)}."
     yield from map(plain, declared(design))
-    played = len(store.places(design)[0])
+    played = store.count(Filter(design=design))
     matches = f"{played:,} of {counted(planned(design), 'planned match', 'planned matches')}"
     if not played:
         yield "Matches: none of those it plans is played yet."

@@ -29,6 +29,7 @@ def designs(
 
 def _row(store: "Store", stored: "StoredDesign") -> dict[str, Any]:
     from arena.schedule import planned
+    from arena.store import Filter
     from scenarios.scenario import Role
 
     design = stored.design
@@ -37,7 +38,7 @@ def _row(store: "Store", stored: "StoredDesign") -> dict[str, Any]:
         "created_at": stored.created_at,
         "last_run_at": stored.last_run_at,
         "planned": planned(design),
-        "scored": len(store.places(design)[0]),
+        "scored": store.count(Filter(design=design)),
         "sellers": list(design.names(Role.SELLER).values()),
         "buyers": list(design.names(Role.BUYER).values()),
         "domains": [domain.name for domain in design.domains],

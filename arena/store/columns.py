@@ -4,17 +4,14 @@ They are selected by what their keys are made of, so that no scenario has to be 
 computed.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, Table, and_, or_, select
 
 from arena.design import Design
-from arena.schedule import Place, indices
-from arena.store.models import MATCHES, SCENARIOS, VOIDS
+from arena.schedule import indices
+from arena.store.models import SCENARIOS
 from scenarios.scenario import Role, Split
-
-_PLACE = (SCENARIOS.c.domain_version, SCENARIOS.c.number, SCENARIOS.c.feasible)
 
 
 def in_design(design: Design, table: Table) -> ColumnElement[bool]:
@@ -54,28 +51,6 @@ def select_in_design(design: Design, table: Table, *wanted: ColumnElement[Any]) 
     """Return the query for `wanted` columns of the design's rows of `table`."""
     joined = table.join(SCENARIOS, table.c.scenario_key == SCENARIOS.c.key)
     return select(*wanted).select_from(joined).where(in_design(design, table))
-
-
-def places(connection: Connection, design: Design) -> tuple[set[Place], set[Place], dict[Place, int]]:
-    """Return the places that are scored, those whose match is withdrawn, and how many void attempts
-    each other place has."""
-    played = select_in_design(design, MATCHES, *_place(MATCHES), MATCHES.c.withdrawn_at)
-    scored: set[Place] = set()
-    withdrawn: set[Place] = set()
-    rows: Iterable[Any] = connection.execute(played)
-    for *place, withdrawn_at in rows:
-        (scored if withdrawn_at is None else withdrawn).add(Place(*place))
-    tried = select_in_design(design, VOIDS, *_place(VOIDS), func.count()).group_by(*_place(VOIDS))
-    counts: Iterable[Any] = connection.execute(tried)
-    voids = {Place(*place): int(count) for *place, count in counts}
-    for done in scored | withdrawn:
-        voids.pop(done, None)
-    return scored, withdrawn, voids
-
-
-def _place(table: Table) -> tuple[ColumnElement[Any], ...]:
-    row = table.c
-    return (*_PLACE, row.seller_version, row.buyer_version, row.opener, row.replicate)
 
 
 def _panel(design: Design, feasible: bool) -> ColumnElement[bool]:

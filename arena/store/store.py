@@ -19,8 +19,7 @@ from arena.design import Design
 from arena.play import Turn
 from arena.record import Drawn, Played, undrawn, utc_now
 from arena.results import Results
-from arena.schedule import Place
-from arena.store import agents, columns, listing, packing, results
+from arena.store import agents, listing, packing, results
 from arena.store.agents import Registration
 from arena.store.calls import Calls, last_run
 from arena.store.copying import Copies
@@ -30,9 +29,11 @@ from arena.store.database import (
 )
 from arena.store.listing import Filter, Listed
 from arena.store.logs import Logs
+from arena.store.measuring import DAMAGED
 from arena.store.models import DESIGNS, DOMAINS, MATCHES, MEASURES, SCENARIOS, VOIDS
 from arena.store.pace import Pace, pace
 from arena.store.replays import Replays
+from arena.store.standing import Standing, standing
 from arena.store.streaming import Whole, chunks
 from arena.store.training import TrainingLog
 from arena.store.voids import Voids
@@ -208,10 +209,10 @@ class Store(Logs, TrainingLog, Replays, Voids, Calls, Copies):
                 .values(withdrawn_at=utc_now(), withdrawn_reason=reason)
             )
 
-    def places(self, design: Design) -> tuple[set[Place], set[Place], dict[Place, int]]:
-        """Return the design's scored places, withdrawn places, and void attempts of the others."""
+    def standing(self, design: Design) -> Standing:
+        """Return which of the design's matches are scored, withdrawn, or were void."""
         with self._reading() as connection:
-            return columns.places(connection, design)
+            return standing(connection, design)
 
     def results(self, design: Design) -> Results:
         """Return the design's scored matches as columns, from one consistent snapshot."""
@@ -262,9 +263,16 @@ class Store(Logs, TrainingLog, Replays, Voids, Calls, Copies):
         return found[-1]
 
     def turns(self, match: Listed) -> list[Turn]:
-        """Return the turns of a listed match."""
+        """Return the turns of a listed match. Raises StoreError where its transcript is damaged."""
         with self._reading() as connection:
-            return decode(listing.blobs(connection, match)[0])
+            transcript = listing.blobs(connection, match)[0]
+        try:
+            return decode(transcript)
+        except DAMAGED:
+            raise StoreError(
+                f"the transcript of match {match.key} is damaged: arena db check says what else is, and "
+                "what to do"
+            ) from None
 
     def receipts(self, match: Listed) -> dict[str, Any]:
         """Return what was effectively sent to the match's language models, by role."""

@@ -63,7 +63,7 @@ def answers(store: Store) -> list[object]:
     """Ask all that is asked of a store."""
     since = datetime(2026, 11, 29, 12, 30, tzinfo=UTC)
     return [
-        store.places(PLAN),
+        [list(part) for part in store.standing(PLAN)],
         store.pace(PLAN, since),
         store.void_counts(PLAN),
         store.results(PLAN).void_S_B_D.tolist(),

@@ -68,8 +68,10 @@ def test_a_design_reads_its_own_matches_only(store: Store, settings: dict[str, o
     fill(store, plan_of)
     found = store.results(plan_of)
     assert len(found.seller_M) == planned(plan_of)
-    scored, withdrawn, voids = store.places(plan_of)
-    assert (scored, withdrawn, voids) == (set(plan(plan_of)), set(), {})
+    now = store.standing(plan_of)
+    assert now.scored_M.all()
+    assert not now.withdrawn_M.any()
+    assert not now.voids
     assert found.planned_S_B_D.sum() == found.feasible_M.sum()
     assert len(store.matches(Filter(design=plan_of))) == planned(plan_of)
 
@@ -192,7 +194,11 @@ def test_withdrawn_matches_stay_visible_and_leave_the_results(store: Store) -> N
     assert first.key not in {match.key for match in store.matches(Filter())}
     shown = next(m for m in store.matches(Filter(withdrawn=True)) if m.key == first.key)
     assert shown.withdrawn_reason == "played by mistake"
-    assert len(store.places(plan_of)[1]) == 1
+    now = store.standing(plan_of)
+    assert (now.withdrawn_M.tolist(), now.scored_M.tolist()) == (
+        [True] + [False] * len(others),
+        [False] + [True] * len(others),
+    )
 
 
 def test_void_cells_are_those_that_were_tried_in_vain(store: Store) -> None:
@@ -203,7 +209,7 @@ def test_void_cells_are_those_that_were_tried_in_vain(store: Store) -> None:
     for place in (one, one, two):
         store.add_void(row(plan_of, place, scenarios[place.scenario], **void))
     store.add_matches([row(plan_of, two, scenarios[two.scenario])])
-    assert store.places(plan_of)[2] == {one: 2}
+    assert store.standing(plan_of).voids == {one: 2}
     assert store.results(plan_of).void_S_B_D.sum() == 1
     attempts = [m.attempt for m in store.matches(Filter(), voids=True)]
     assert sorted(attempts) == [1, 1, 2]

@@ -191,7 +191,7 @@ def test_void_replays_harm_nothing(store: Store, api, monkeypatch: pytest.Monkey
         assert (summary.void, summary.replayed) == (0, 0)
     assert not run.replays
     design = store.design().design
-    assert store.places(design)[2] == {}
+    assert store.standing(design).voids == {}
     assert not store.results(design).void_S_B_D.any()
     assert store.void_counts(design) == []
     assert found(store) is None
