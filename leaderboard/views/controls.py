@@ -30,7 +30,7 @@ def choose(
     """
     current = asked(options, parameter)
     words = shown or {}
-    key = _key(parameter)
+    key = _key(parameter, current)
     return st.selectbox(
         label,
         options,
@@ -49,7 +49,7 @@ def choose_many(label: str, options: Sequence[str], parameter: str, every: str) 
     there is not.
     """
     current = asked_many(options, parameter)
-    key = _key(parameter)
+    key = _key(parameter, ",".join(current))
     st.multiselect(
         label,
         options,
@@ -83,7 +83,7 @@ def asked_many(options: Sequence[str], parameter: str) -> tuple[str, ...]:
 def typed(label: str, parameter: str, hint: str) -> str:
     """Let the reader type; the address carries it, as in :func:`choose`."""
     current = st.query_params.get(parameter, "")
-    key = _key(parameter)
+    key = _key(parameter, current)
     st.text_input(
         label,
         current,
@@ -96,12 +96,17 @@ def typed(label: str, parameter: str, hint: str) -> str:
     return current.strip()
 
 
-def _key(parameter: str) -> str:
-    """Return the key of the widget that shows what the address says. It changes with the address, so
-    that no widget remembers what the address has left behind, and with every change that a reader makes,
-    so that each widget serves once."""
-    said = st.query_params.get(parameter, "")
-    return f"{parameter}={said} ({st.session_state.get(_changes(parameter), 0)})"
+def _key(parameter: str, current: str) -> str:
+    """Return the key of the widget that shows `current`. It changes with what is shown, so that no
+    widget remembers what the address has left behind, and with every change that a reader makes, so that
+    each widget serves once."""
+    return f"{current} as {_stand(parameter)}"
+
+
+def _stand(parameter: str) -> str:
+    """Return what the address says of a parameter, and how often the reader has changed it."""
+    said, times = st.query_params.get(parameter, ""), st.session_state.get(_changes(parameter), 0)
+    return f"{parameter}={said} ({times})"
 
 
 def _changes(parameter: str) -> str:
@@ -109,9 +114,9 @@ def _changes(parameter: str) -> str:
 
 
 def _given(key: str, parameter: str) -> Any:
-    """Return what the reader chose or typed, and None where the widget is not the one that stands under
-    the address: a browser that steps back may send once more what was chosen before."""
-    if key != _key(parameter):
+    """Return what the reader chose or typed, and None where the widget is not one that stands under the
+    address: a browser that steps back may send once more what was chosen before."""
+    if not key.endswith(f" as {_stand(parameter)}"):
         return None
     st.session_state[_changes(parameter)] = st.session_state.get(_changes(parameter), 0) + 1
     return st.session_state[key]
