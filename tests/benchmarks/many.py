@@ -96,11 +96,17 @@ def add(store: Store, batch: list[Match]) -> None:
     store.add_matches(match.row for match in batch)
 
 
-def fill(store: Store, matches: int) -> Lineup:
-    """Freeze a design of about so many matches and store them all; return its line-up."""
+def frozen(store: Store, matches: int) -> Lineup:
+    """Freeze a design of about so many matches; return its line-up."""
     played = lineup(store, matches)
     specs = [agent.spec for agent in played.agents.values()]
     store.add_design(played.design, specs, played.domains.values())
+    return played
+
+
+def fill(store: Store, matches: int) -> Lineup:
+    """Store every match of such a design, which is frozen first; return its line-up."""
+    played = frozen(store, matches)
     for batch in batches(played):
         add(store, batch)
     return played
