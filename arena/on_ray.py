@@ -106,22 +106,19 @@ def _connect(address: str | None, workers: int | None) -> None:
     import ray
 
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    here = {"num_cpus": workers, "num_gpus": 0, "object_store_memory": STORE_BYTES}
+    here: dict[str, Any] = {"num_cpus": workers, "num_gpus": 0, "object_store_memory": STORE_BYTES}
     here |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
     try:
+        # From what Ray starts they are held back for good: a signal to all is for this process to answer.
         with signals_held_back():
             ray.init("local", **here, **quiet) if address is None else ray.init(address, **quiet)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         said, _, trace = str(error.__cause__ or error).partition("Traceback")
         why = " ".join((said + trace.rstrip().rpartition("\n")[2]).split())
-        where = (
-            "Ray cannot be started here"
-            if address is None
-            else f"--ray-address: no Ray to join at {address}"
-        )
-        raise UserError(f"{where}: {why}") from error
+        told = "no Ray can be started here" if address is None else f"--ray-address: no Ray at {address}"
+        raise UserError(f"{told}: {why}") from error
     finally:
         if main:
             signal.signal(signal.SIGTERM, before)
@@ -186,10 +183,10 @@ class _Tasks:
             return True
         self._deaths[batch[0]] += 1
         if self._deaths[batch[0]] >= DEATHS:
-            why = " ".join(str(error).split())
-            raise WorkerDied(
-                [batch], f"Ray lost the same matches {DEATHS} times, at last so: {why}"
-            ) from error
+            words = (
+                f"Ray lost the same matches {DEATHS} times, at last so: {' '.join(str(error).split())}"
+            )
+            raise WorkerDied([], words) from error
         return False
 
 

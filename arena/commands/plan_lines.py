@@ -55,7 +55,7 @@ def plan_lines(tournament: Tournament, lineup: Lineup) -> Generator[str]:
 def _where(tournament: Tournament) -> str:
     """Say where matches are played, unless that is in this process."""
     settings = tournament.settings
-    if settings.on_ray and tournament.quick:
+    if settings.on_ray:
         which = "of its own" if settings.ray_address is None else f"at {plain(settings.ray_address)}"
         here = f", {tournament.waiting:,} here, which wait for answers" if tournament.waiting else ""
         return f" ({tournament.quick:,} on a Ray {which}{here})"
