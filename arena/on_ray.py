@@ -111,7 +111,7 @@ def _connect(address: str | None, workers: int | None) -> None:
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
     try:
-        # From what Ray starts they are held back for good: a signal to all is for this process to answer.
+        # From what Ray starts they are held back for good: this process answers a signal to all.
         with signals_held_back():
             ray.init("local", **here, **quiet) if address is None else ray.init(address, **quiet)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
