@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from arena.cli import app
+from arena.store import Filter, Store
 from tests.arena.running import invoke, outcomes
 from tests.arena.store.raw import contents, execute
 from tests.arena.store.server import Server
@@ -108,6 +109,11 @@ def test_a_check_says_what_is_wrong_and_what_to_do() -> None:
         "transcripts of matches": 4
     }
     refused("db", "check", "--db", "nowhere.db")
+    with Store.open("arena.db") as store:
+        key = store.matches(Filter())[0].key
+    execute("arena.db", f"UPDATE matches SET transcript = X'00' WHERE key = '{key}'")
+    assert "is damaged: arena db check" in refused("show", key)
+    found = json.loads(invoke("db", "check", "--json", code=1))
     assert "both hold the same" in invoke("db", "copy", "arena.db", "copy.db")
     again = json.loads(invoke("db", "check", "--db", "copy.db", "--json", code=1))
     assert again == found | {"database": "copy.db"}
