@@ -71,7 +71,7 @@ def end_by_signal(process: "subprocess.Popen[str]", number: int = signal.SIGINT)
     """Send a signal to a tournament's whole group, as a terminal sends Ctrl-C: it has to end in good
     order. Return what it said."""
     os.killpg(process.pid, number)
-    said, progress = process.communicate(timeout=30)
+    said, progress = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "stopped before the end" in said
     assert "Traceback" not in progress

@@ -18,7 +18,7 @@ from arena.store import Store
 from arena.summary import Summary
 from arena.tournament import Settings, Tournament
 from tests.arena.clusters import ray_cluster
-from tests.arena.running import arena, command, environment, outcomes, rows
+from tests.arena.running import command, end_by_signal, environment, in_a_group, outcomes, rows
 from tests.arena.store.server import Server
 from tests.arena.tournament.test_playing import plug_in
 from tests.arena.tournament.test_stopping import alive, children, wait_for
@@ -149,62 +149,44 @@ def test_another_release_on_a_node_is_refused(
         Tournament(store, lineup(store, **ASKED), on(cluster.address)).run()
 
 
-RAY = ("--executor", "ray", "--workers", "2")
-TOURNAMENT = (
-    *("run-tournament", "--sellers", "slow", "--buyers", "hardliner,boulware"),
-    *("--domains", "car_sale", "--scenarios", "60", "--db", "arena.db"),
-)
-
-
 @pytest.mark.slow
-def test_stopped_by_ctrl_c_it_goes_on(tmp_path: Path) -> None:
+def test_stopped_by_ctrl_c_it_goes_on(store: Store, tmp_path: Path) -> None:
     """A Ray that the command started is gone then."""
-    assert arena("register", "slow", "--plugin", "tests.arena.bots:Slow", cwd=tmp_path).returncode == 0
-    pipe, log = subprocess.PIPE, (tmp_path / "log").open("w")
-    process = subprocess.Popen(
-        command(*TOURNAMENT, *RAY),
-        **{"cwd": tmp_path, "env": environment(), "stdout": pipe, "stderr": log, "text": True},
-        start_new_session=True,
+    plug_in(store, "slow", "Slow")
+    who = ("--sellers", "slow", "--buyers", "hardliner", "--domains", "car_sale", "--scenarios", "90")
+    process = in_a_group(
+        *("run-tournament", *who, "--db", "arena.db", "--executor", "ray", "--workers", "2"),
+        cwd=tmp_path,
     )
     wait_for(lambda: len(rows(tmp_path / "arena.db")) > 3, 120)
     below = [pid for child in children(process.pid) for pid in (child, *children(child))]
-    os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert "stopped before the end" in said
-    assert "Traceback" not in (tmp_path / "log").read_text()
+    said = end_by_signal(process)
     kept = len(rows(tmp_path / "arena.db"))
-    assert f"{kept} of 120 scored" in said
-    assert 3 < kept < 120
+    assert f"{kept} of 90 scored" in said
+    assert 3 < kept < 90
     assert len(below) > 3
-    wait_for(lambda: not any(map(alive, below)), 30)
-    done = arena(*TOURNAMENT, "--json", cwd=tmp_path)
-    assert done.returncode == 0
-    assert (json.loads(done.stdout)["already"], json.loads(done.stdout)["left"]) == (kept, 0)
+    wait_for(lambda: not any(map(alive, below)), 60)
+    asked = SLOW | {"scenarios": 90}
+    again = Tournament(store, lineup(store, **asked), Settings(workers=2)).run()
+    assert (again.already, again.left) == (kept, 0)
 
 
 @pytest.mark.slow
 def test_two_at_once_on_one_database_play_every_match_once(
     cluster: Any, postgres: Server, tmp_path: Path
 ) -> None:
-    asked = ("--sellers", "boulware,random", "--buyers", "linear", "--domains", "car_sale")
+    asked = {"sellers": ["boulware", "random"], "buyers": ["linear"], "domains": ["car_sale"]}
+    who = [word for name, names in asked.items() for word in (f"--{name}", ",".join(names))]
+    ray = ("--executor", "ray", "--ray-address", cluster.address, "--workers", "1")
     with postgres.database() as address:
-        same = ("run-tournament", *asked, "--scenarios", "300", "--db", address, "--json")
-        ray = ("--executor", "ray", "--ray-address", cluster.address, "--workers", "1")
         Store.open(address).close()
-        started = [
-            subprocess.Popen(
-                command(*same, *ray),
-                **{"cwd": tmp_path, "env": environment(), "stdout": subprocess.PIPE},
-            )
-            for _ in range(2)
-        ]
+        same = command("run-tournament", *who, "--scenarios", "300", "--db", address, "--json", *ray)
+        how = {"cwd": tmp_path, "env": environment(), "stdout": subprocess.PIPE}
+        started = [subprocess.Popen(same, **how) for _ in range(2)]
         said = [json.loads(process.communicate(timeout=200)[0]) for process in started]
         assert [one["left"] for one in said] == [0, 0]
-        found = outcomes(address)
-        assert len(found) == 600
-    assert arena(*same[:-3], "--db", "here.db", cwd=tmp_path).returncode == 0
-    assert found == outcomes(tmp_path / "here.db")
+        assert outcomes(address) == played_here(tmp_path, **asked, scenarios=300)
+        assert len(outcomes(address)) == 600
 
 
 @pytest.mark.parametrize(
