@@ -84,12 +84,12 @@ def check(db: Db = None, as_json: AsJson = False) -> None:
 
 def _print_checked(found: "Checked") -> None:
     from arena.commands.printing import add_row, new_table, print_table
+    from arena.printable import plain
 
-    table = new_table("what", ">looked at", ">wrong", "for example", "what to do")
+    table = new_table("what", ">looked at", ">wrong")
     for one in found.checks:
         if one.looked_at:
-            remedy = one.remedy if one.wrong else ""
-            add_row(table, one.what, f"{one.looked_at:,}", one.wrong, "\n".join(one.examples), remedy)
+            add_row(table, one.what, f"{one.looked_at:,}", f"{one.wrong:,}")
     print_table(table)
     if found.designs:
         table = new_table(
@@ -99,4 +99,10 @@ def _print_checked(found: "Checked") -> None:
             go_on = f"arena run-tournament --design {design.design} goes on" if design.missing else ""
             add_row(table, design.design, *(f"{count:,}" for count in design[1:]), go_on)
         print_table(table)
+    for one in found.checks:
+        if one.wrong:
+            typer.echo(f"Wrong: {one.what}, {one.wrong:,} of {one.looked_at:,}.")
+            for example in one.examples:
+                typer.echo(f"  {plain(example)}")
+            typer.echo(f"  What to do: {one.remedy}.")
     typer.echo(f"{found.address}: {'nothing is wrong' if found.sound else 'something is wrong'}.")

@@ -18,7 +18,7 @@ from arena.store.models import MATCHES, MEASURES, VOIDS
 from arena.transcript import decode
 from scenarios.scenario import Role
 
-MEND = f"{RESTORE}, or take them off the boards: arena withdraw --match KEY --reason ..."
+MEND = f"{RESTORE}, or take them off the boards: arena withdraw --match KEY --reason WHY"
 
 
 class Told(NamedTuple):
