@@ -26,6 +26,7 @@ from tests.benchmarks.running import Ran, run
 MINUTES = {
     "ratio": 1.0,
     "store": 4.0,
+    "reading": 5.0,
     "resampling": 1.0,
     "bradley_terry": 1.0,
     "gateway": 10.0,
