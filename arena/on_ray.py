@@ -111,9 +111,11 @@ def _connect(address: str | None, workers: int | None) -> None:
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
     try:
-        # From what Ray starts they are held back for good: this process answers a signal to all.
-        with signals_held_back():
-            ray.init("local", **here, **quiet) if address is None else ray.init(address, **quiet)
+        if address is not None:
+            ray.init(address, **quiet)
+            return
+        with signals_held_back():  # from Ray for good: this process answers a signal to all
+            ray.init("local", **here, **quiet)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         said, _, trace = str(error.__cause__ or error).partition("Traceback")
         why = " ".join((said + trace.rstrip().rpartition("\n")[2]).split())
