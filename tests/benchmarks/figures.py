@@ -27,6 +27,8 @@ class Figure:
     """What is aimed at: the ratio where there is a peer, else ours, is no less than this."""
     most: float | None = None
     """The same, no more than this."""
+    absolute: bool = False
+    """Whether the aim is for ours though there is a peer."""
     conditions: str = ""
     """What else decides the figure: sizes, repetitions, and why a peer is missing."""
 
@@ -41,3 +43,14 @@ def show(table: str, result: Mapping[str, Any], figures: Sequence[Figure] = ()) 
     if path := os.environ.get("ARENA_BENCHMARKS"):
         content = {**result, "figures": [asdict(figure) for figure in figures]}
         Path(path).write_text(json.dumps(content, indent=1) + "\n")
+
+
+def lines(figures: Sequence[Figure]) -> str:
+    """Return figures as lines of text: a benchmark's own table, where it has no better one."""
+    found = [f"{'':28}{'ours':>12}{'peer':>12}{'ratio':>8}"]
+    for one in figures:
+        theirs = "" if one.theirs is None else f"{one.theirs:,.2f}"
+        ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
+        line = f"{one.what:28}{one.ours:>12,.2f}{theirs:>12}{ratio:>8}  {one.unit}"
+        found.append("; ".join(filter(None, [line, one.peer, one.conditions])))
+    return "\n".join(found)

@@ -30,8 +30,8 @@ from arena.store import Store
 from leaderboard.board import board
 from leaderboard.verdicts import verdicts
 from tests.benchmarks import many
-from tests.benchmarks.figures import Figure, show
-from tests.benchmarks.store import MATCHES, table
+from tests.benchmarks.figures import Figure, lines, show
+from tests.benchmarks.store import MATCHES
 
 TIMES = 3
 _SIDES = ("utility", "faults", "tokens_in", "tokens_out", "cost_usd", "latency_s")
@@ -123,7 +123,7 @@ def main() -> int:
     """Print the table; write the JSON where ARENA_BENCHMARKS says."""
     result = compare()
     figures: Sequence[Figure] = shown(result)
-    show(table(figures), result, figures)
+    show(lines(figures), result, figures)
     return 0
 
 

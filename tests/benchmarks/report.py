@@ -66,7 +66,7 @@ def aim(figure: Figure) -> str:
     verdict where what it is about was not measured."""
     bounds = [(">=", figure.least), ("<=", figure.most)]
     told = " and ".join(f"{sign} {_number(bound)}" for sign, bound in bounds if bound is not None)
-    value = figure.ratio if figure.peer else figure.ours
+    value = figure.ratio if figure.peer and not figure.absolute else figure.ours
     if not told or value is None:
         return told
     reached = (figure.least is None or value >= figure.least) and (

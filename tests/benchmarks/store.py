@@ -26,7 +26,7 @@ from arena.record import Played
 from arena.store import Store
 from arena.tournament import Tournament
 from tests.benchmarks import many
-from tests.benchmarks.figures import Figure, show
+from tests.benchmarks.figures import Figure, lines, show
 
 MATCHES = int(os.environ.get("ARENA_BENCHMARK_MATCHES", "1000000"))
 COLUMNS = Played._fields[:-3]
@@ -130,24 +130,23 @@ def shown(result: Mapping[str, Any]) -> list[Figure]:
     peer = "sqlite3, the same rows"
     reading = "sqlite3, reading six columns of each"
     return [
-        Figure("storing matches", rates[0], "matches / CPU s", least=5_000, conditions=how),
-        Figure("storing matches", rates[0], "matches / CPU s", peer, rates[1], rates[0] / rates[1]),
+        Figure(
+            "storing matches",
+            *(rates[0], "matches / CPU s", peer, rates[1], rates[0] / rates[1]),
+            least=5_000,
+            absolute=True,
+            conditions=how,
+        ),
         Figure("a match in the file", sizes[0], "bytes", peer, sizes[1], sizes[1] / sizes[0]),
-        Figure("planning a million", times[0], "CPU s", most=10, conditions=memory),
-        Figure("planning a million", times[0], "CPU s", reading, times[1], times[1] / times[0]),
-        Figure("planning a million", times[2], "CPU s", conditions="none of them there"),
+        Figure(
+            "planning a million",
+            *(times[0], "CPU s", reading, times[1], times[1] / times[0]),
+            most=10,
+            absolute=True,
+            conditions=memory,
+        ),
+        Figure("planning a million anew", times[2], "CPU s", conditions="none of them there"),
     ]
-
-
-def table(figures: Sequence[Figure]) -> str:
-    """Return the figures as lines."""
-    lines = [f"{'':24}{'ours':>12}{'peer':>12}{'ratio':>8}"]
-    for figure in figures:
-        theirs = "" if figure.theirs is None else f"{figure.theirs:,.2f}"
-        ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
-        line = f"{figure.what:24}{figure.ours:>12,.2f}{theirs:>12}{ratio:>8}  {figure.unit}"
-        lines.append("; ".join(filter(None, [line, figure.peer, figure.conditions])))
-    return "\n".join(lines)
 
 
 def _size(path: Path) -> int:
@@ -163,7 +162,7 @@ def main() -> int:
     """Print the table; write the JSON where ARENA_BENCHMARKS says."""
     result = compare()
     figures = shown(result)
-    show(table(figures), result, figures)
+    show(lines(figures), result, figures)
     return 0
 
 

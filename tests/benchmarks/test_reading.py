@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tests.benchmarks import reading
-from tests.benchmarks.store import table
+from tests.benchmarks.figures import lines
 
 
 @pytest.mark.slow
@@ -13,6 +13,6 @@ def test_both_read_all_matches(capsys: pytest.CaptureFixture[str]) -> None:
     result = reading.compare(int(os.environ.get("ARENA_BENCHMARK_MATCHES", "10000")))
     figures = reading.shown(result)
     with capsys.disabled():
-        print("\n" + table(figures))
+        print("\n" + lines(figures))
     assert result["matches"] == result["rows"] >= 1_080
     assert all(figure.ours > 0 for figure in figures)

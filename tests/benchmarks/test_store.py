@@ -3,6 +3,7 @@
 import pytest
 
 from tests.benchmarks import store
+from tests.benchmarks.figures import lines
 
 
 @pytest.mark.slow
@@ -10,7 +11,7 @@ def test_what_is_stored_is_planned(capsys: pytest.CaptureFixture[str]) -> None:
     result = store.compare(20_000)
     figures = store.shown(result)
     with capsys.disabled():
-        print("\n" + store.table(figures))
+        print("\n" + lines(figures))
     stored, planned = result["stored"], result["planned"]
     assert stored["matches"] == planned["already"] == planned["todo"] == 20 * 6 * 9 * 19
     assert all(size > 300 * stored["matches"] for size in stored["bytes"])

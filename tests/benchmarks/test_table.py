@@ -101,5 +101,6 @@ def test_an_aim_is_of_the_ratio_where_there_is_a_peer() -> None:
     assert aim(Figure("a", 3.0, "s", most=2)) == "<= 2: missed"
     assert aim(Figure("a", 3.0, "s", "B 1", 9.0, ratio=3.0, least=2)) == ">= 2: reached"
     assert aim(Figure("a", 3.0, "s", "B 1", least=2)) == ">= 2"  # its peer is missing
+    assert aim(Figure("a", 3.0, "s", "B 1", 9.0, 3.0, most=2, absolute=True)) == "<= 2: missed"
     assert aim(Figure("a", 3.0, "s")) == ""
     assert cells(Figure("a|b", 1234.5, "s"))[1] == "1,234 s"
