@@ -1,7 +1,7 @@
 """Matches one by one: what `arena matches`, `arena show` and the pages of the leaderboard list."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -213,8 +213,14 @@ def _rows(
     limit: int | None = None,
     offset: int = 0,
 ) -> list[Listed]:
-    page = _query(table, *conditions).limit(limit).offset(offset or None)
-    return [Listed._make(row) for row in connection.execute(page)]
+    if limit is not None and table is MATCHES:
+        # Of a million matches keys alone are sorted, in half the time that whole rows take.
+        page = _ordered(table, *conditions, columns=[table.c.key]).limit(limit).offset(offset or None)
+        keys: Iterable[str] = connection.execute(page).scalars()
+        found = _query(table, table.c.key.in_(list(keys)))
+    else:
+        found = _query(table, *conditions).limit(limit).offset(offset or None)
+    return [Listed._make(row) for row in connection.execute(found)]
 
 
 def _query(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
@@ -231,6 +237,12 @@ def _query(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
     else:
         special["withdrawn_at"] = special["withdrawn_reason"] = null()
     columns = [special[field] if field in special else table.c[field] for field in Listed._fields]
+    return _ordered(table, *conditions, columns=columns)
+
+
+def _ordered(
+    table: Table, *conditions: ColumnElement[bool], columns: Sequence[ColumnElement[Any]]
+) -> Select[Any]:
     scenario = (SCENARIOS.c.domain_version, SCENARIOS.c.feasible.desc(), SCENARIOS.c.number)
     who = [table.c[name] for name in ("opener", "seller_version", "buyer_version", "replicate")]
     query = select(*columns).select_from(_joined(table)).where(*conditions)

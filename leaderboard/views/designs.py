@@ -5,8 +5,9 @@ from typing import Any
 import streamlit as st
 
 from arena.design import Design
+from arena.results import Results
 from arena.schedule import planned
-from arena.store import Filter, Store, StoredDesign
+from arena.store import Store, StoredDesign
 from leaderboard import markup, wording
 from leaderboard.tables import designs as design_table
 from leaderboard.views import common
@@ -34,7 +35,7 @@ def show() -> None:
 
 def _head(store: Store, stored: StoredDesign) -> None:
     design, analysis = stored.design, design_table.analysis_of(stored.design)
-    scored, begun_before = _played(store, stored)
+    scored, begun_before = common.computed(_played, store, stored)
     reused = (
         f", {begun_before:,} of them begun before the freeze: contrasts over those are exploratory"
         if begun_before
@@ -57,11 +58,9 @@ def _head(store: Store, stored: StoredDesign) -> None:
     st.caption(f"The same in a terminal: `arena design show {design.hash}{at}`")
 
 
-def _played(store: Store, stored: StoredDesign) -> tuple[int, int]:
+def _played(results: Results) -> tuple[int, int]:
     """Return how many matches are scored, and how many of those began before the freeze."""
-    scored = Filter(design=stored.design)
-    reused = Filter(design=stored.design, begun_before=stored.created_at)
-    return store.count(scored), store.count(reused)
+    return len(results.fresh_M), int((~results.fresh_M).sum())
 
 
 def _sellers(design: Design, every: list[StoredDesign]) -> None:
