@@ -30,7 +30,10 @@ def in_order(planned: Iterable[Place], agents: Mapping[str, Registration]) -> li
     served, here = servings(agents), ("scripted", "local")
     local = {version: version for version, agent in agents.items() if agent.spec.kind == "local"}
     changing = {version for version, agent in agents.items() if agent.spec.kind not in here}
-    places, needed = list(planned), weights_needed({**local, **served})
+    places, loads = list(planned), {**local, **served}
+    if not loads:
+        return places
+    needed = weights_needed(loads)
     mixed = any(
         needed(place) and not (changing - served.keys()).isdisjoint(place.versions) for place in places
     )

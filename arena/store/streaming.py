@@ -37,8 +37,9 @@ def chunks(connection: Connection, design: Design) -> Generator[list[Whole]]:
         if table is MATCHES:
             query = query.outerjoin(MEASURES, MATCHES.c.key == MEASURES.c.key)
             query = query.add_columns(MEASURES.c.content)
-        # Rows are fetched as they are asked for, on a server too.
-        found: Any = connection.execution_options(yield_per=CHUNK).execute(query)
+        # Rows are fetched as they are asked for, on a server too. Of this statement alone: so fetched, a
+        # scenario would take a server three answers.
+        found: Any = connection.execute(query.execution_options(yield_per=CHUNK))
         for rows in found.partitions():
             yield _chunk(connection, rows, scenarios)
 

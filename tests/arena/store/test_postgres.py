@@ -3,13 +3,15 @@
 import json
 from pathlib import Path
 
+import psycopg
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import event, make_url
 
 from agents.agent import Trouble
 from agents.language_model.book import Came
 from arena.design import Design
 from arena.protocol import Ending
+from arena.schedule import plan
 from arena.store import Filter, RunStatus, Store, StoreError
 from arena.store.models import CALLS, MATCHES, VOIDS
 from arena.store.training_tables import TRAINING_RUNS
@@ -82,6 +84,26 @@ def test_connections_that_the_server_closed_meanwhile_are_made_again(
         postgres.do(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
         store.withdraw_match(str(before.key_M[0]), "a test")
         assert store.revision() == before.revision + 1
+
+
+def test_what_may_be_very_much_is_fetched_a_part_at_a_time(on_server: str) -> None:
+    """By a cursor on the server: a client's own would have all rows in memory at once."""
+    with Store.open(on_server) as store:
+        fill(store, design())
+        in_parts: list[str] = []
+        at_once: list[str] = []
+
+        def note(connection: object, cursor: object, statement: str, *more: object) -> None:
+            (in_parts if isinstance(cursor, psycopg.ServerCursor) else at_once).append(statement)
+
+        event.listen(store._engine, "after_cursor_execute", note)
+        assert sum(map(len, store.whole(design()))) == len(plan(design()))
+        assert store.standing(design()).scored_M.all()
+        assert len(store.results(design()).key_M) == len(plan(design()))
+    of_matches = [statement for statement in in_parts if "FROM matches JOIN" in statement]
+    assert len(of_matches) == 2
+    assert any("FROM packs" in statement for statement in in_parts)
+    assert not any("FROM matches JOIN" in statement for statement in at_once)
 
 
 def test_a_database_or_server_that_is_not_there_is_said_to_be(on_server: str) -> None:
