@@ -3,8 +3,9 @@
     python -m tests.benchmarks.ratio
 
 plays six common strategies against each other, both ways round, on drawn scenarios of 5 terms x 5
-options, 100 rounds, everything stored, and prints a table. NegMAS is looked for in the interpreter
-that the variable NEGMAS_PYTHON names. ARENA_BENCHMARKS names a file to write the figures to as JSON.
+options, 100 rounds, everything stored, then two of them on 9 terms x 5 options, where NegMAS takes many
+seconds a match, and prints a table for each. NegMAS is looked for in the interpreter that the variable
+NEGMAS_PYTHON names. ARENA_BENCHMARKS names a file to write the figures to as JSON.
 """
 
 import json
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,6 @@ from scenarios.draw import draw
 from scenarios.scenario import Preferences, Split
 from tests.benchmarks.figures import Figure, show
 
-SCENARIOS = int(os.environ.get("ARENA_BENCHMARK_SCENARIOS", "3"))
 ROUNDS = 100
 # NegMAS's own exponents (its a is our 1/e), final aspiration and chance to accept.
 STRATEGIES = {
@@ -42,15 +42,47 @@ STRATEGIES = {
     "micro_quantile": {},
     "random": {"accept_probability": 0.15},
 }
-DOMAIN = Domain(
-    name="five_by_five",
-    title="Five terms of five options",
-    briefs=Briefs(seller="Sell.", buyer="Buy."),
-    aim={Kind.COMPATIBLE: 1, Kind.DISTRIBUTIVE: 2, Kind.INTEGRATIVE: 2},
-    terms=tuple(
-        Term(name=f"term {i}", options=tuple(f"{i} {j}" for j in "abcde"), default=f"{i} a")
-        for i in range(5)
-    ),
+
+
+def space(number: int, aim: Mapping[Kind, int]) -> Domain:
+    """Return a domain of `number` terms with five options each."""
+    return Domain(
+        name=f"terms_{number}_by_5",
+        title=f"{number} terms of five options",
+        briefs=Briefs(seller="Sell.", buyer="Buy."),
+        aim=dict(aim),
+        terms=tuple(
+            Term(name=f"term {i}", options=tuple(f"{i} {j}" for j in "abcde"), default=f"{i} a")
+            for i in range(number)
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What both sides play: every one of the strategies against every one, itself included, both ways
+    round."""
+
+    domain: Domain
+    scenarios: int
+    """What we play of them, as many as make our start a small part of the whole, as in a tournament."""
+    theirs: int
+    """What NegMAS plays, the first of the same, since its matches take long. Its rate hardly depends on
+    how many they are."""
+    least: float
+    """The ratio that is aimed at."""
+    strategies: tuple[str, ...] = tuple(STRATEGIES)
+
+
+FIVE = Comparison(
+    space(5, {Kind.COMPATIBLE: 1, Kind.DISTRIBUTIVE: 2, Kind.INTEGRATIVE: 2}), 30, 3, 100.0
+)
+NINE = Comparison(
+    space(9, {Kind.COMPATIBLE: 2, Kind.DISTRIBUTIVE: 4, Kind.INTEGRATIVE: 3}),
+    100,
+    1,
+    1000.0,
+    ("boulware", "conceder"),
 )
 
 
@@ -70,11 +102,10 @@ def cpu() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
-def lineup(scenarios: int) -> Lineup:
-    """Return what we play: every strategy against every one, itself included, both ways round."""
+def lineup(scenarios: int, what: Comparison = FIVE) -> Lineup:
+    """Return what we play."""
     agents = [
-        replace(scripted(name), spec=spec_of(name, **parameters))
-        for name, parameters in STRATEGIES.items()
+        replace(scripted(name), spec=spec_of(name, **STRATEGIES[name])) for name in what.strategies
     ]
     built = {agent.spec.version: build(agent.spec) for agent in agents}
     players = tuple(
@@ -84,20 +115,20 @@ def lineup(scenarios: int) -> Lineup:
     design = Design(
         sellers=players,
         buyers=players,
-        domains=(DesignDomain(name=DOMAIN.name, version=DOMAIN.version, held_out=False),),
+        domains=(DesignDomain(name=what.domain.name, version=what.domain.version, held_out=False),),
         scenarios=scenarios,
         opener="both",
         turns=ROUNDS,
     )
     known = {agent.spec.version: agent for agent in agents}
-    return Lineup(design, known, built, {DOMAIN.version: DOMAIN})
+    return Lineup(design, known, built, {what.domain.version: what.domain})
 
 
-def ours(folder: Path, scenarios: int = SCENARIOS) -> dict[str, Any]:
+def ours(folder: Path, scenarios: int, what: Comparison = FIVE) -> dict[str, Any]:
     """Play our half as `arena run-tournament --workers 1` does, everything stored."""
     began = cpu()
     with Store.open(str(folder / "ours.db")) as store:
-        summary = Tournament(store, lineup(scenarios), Settings(workers=1)).run()
+        summary = Tournament(store, lineup(scenarios, what), Settings(workers=1)).run()
         seconds = cpu() - began
         finished = store.matches(Filter())
     return {
@@ -109,11 +140,11 @@ def ours(folder: Path, scenarios: int = SCENARIOS) -> dict[str, Any]:
     }
 
 
-def theirs(python: str, folder: Path, figures: bool) -> dict[str, Any]:
-    """Have NegMAS play the same utilities; return its figures."""
+def theirs(python: str, folder: Path, what: Comparison = FIVE) -> dict[str, Any]:
+    """Have NegMAS play the same utilities, without drawing figures; return what came of it."""
     contents = []
-    for index in range(SCENARIOS):
-        scenario = draw(DOMAIN, Split.EVAL, index)
+    for index in range(what.theirs):
+        scenario = draw(what.domain, Split.EVAL, index)
         options = [list(term.options) for term in scenario.terms]
         sides = [_side(scenario.seller), _side(scenario.buyer)]
         contents.append({"name": f"s{index}", "options": options, "sides": sides})
@@ -122,7 +153,7 @@ def theirs(python: str, folder: Path, figures: bool) -> dict[str, Any]:
     dropped = {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
     side = Path(__file__).with_name("negmas_side.py")
-    arguments = [folder / "scenarios.json", folder / "theirs", "figures" if figures else "no-figures"]
+    arguments = [folder / "scenarios.json", folder / "theirs", ",".join(what.strategies)]
     done = subprocess.run(
         [python, side, *arguments],
         env=environment | {"OPENBLAS_NUM_THREADS": "1"},
@@ -143,16 +174,17 @@ def _side(preferences: Preferences) -> dict[str, Any]:
     }
 
 
-def compare(python: str) -> dict[str, Any]:
+def compare(python: str, what: Comparison = FIVE) -> dict[str, Any]:
     """Run both halves; return their figures and the ratio of matches per CPU-second."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        halves = [ours(folder), theirs(python, folder, figures=False)]
+        halves = [ours(folder, what.scenarios, what), theirs(python, folder, what)]
     for half in halves:
         half["matches_per_cpu_second"] = half["matches"] / half["cpu_seconds"]
         half["turns_per_cpu_second"] = half["turns"] / half["cpu_seconds"]
     mine, other = halves
     return {
+        "domain": what.domain.title,
         "halves": halves,
         "ratio": mine["matches_per_cpu_second"] / other["matches_per_cpu_second"],
         "ratio_of_turns": mine["turns_per_cpu_second"] / other["turns_per_cpu_second"],
@@ -162,7 +194,10 @@ def compare(python: str) -> dict[str, Any]:
 def table(result: Mapping[str, Any]) -> str:
     """Return the figures as lines."""
     columns = ("matches", "agreements", "turns", "cpu_seconds", "matches_per_cpu_second")
-    lines = [f"{'':20}" + "".join(f"{column.replace('_', ' '):>26}" for column in columns)]
+    lines = [
+        result["domain"],
+        f"{'':20}" + "".join(f"{column.replace('_', ' '):>26}" for column in columns),
+    ]
     for half in result["halves"]:
         lines.append(f"{half['what']:20}" + "".join(f"{half[column]:>26,.1f}" for column in columns))
     lines.append(f"{result['ratio']:.1f} times the matches a CPU-second")
@@ -170,18 +205,19 @@ def table(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def shown(result: Mapping[str, Any]) -> Figure:
+def shown(result: Mapping[str, Any], what: Comparison = FIVE) -> Figure:
     """Return our matches a CPU-second against NegMAS's."""
     mine, other = result["halves"]
     return Figure(
-        "a tournament of six strategies, 5 terms x 5 options",
+        f"a tournament of {len(what.strategies)} strategies, {len(what.domain.terms)} terms x 5 options",
         mine["matches_per_cpu_second"],
         "matches / CPU s",
         f"{other['what']} cartesian_tournament",
         other["matches_per_cpu_second"],
         result["ratio"],
-        least=100.0,
-        conditions=f"{ROUNDS} rounds, {mine['matches']} matches, one process, everything stored",
+        least=what.least,
+        conditions=f"{ROUNDS} rounds, {mine['matches']:,} matches against {other['matches']:,}, "
+        "one process each, everything stored",
     )
 
 
@@ -191,8 +227,10 @@ def main() -> int:
     if python is None:
         print("set NEGMAS_PYTHON to a Python that has negmas 0.16", file=sys.stderr)
         return 2
-    result = compare(python)
-    show(table(result), result, [shown(result)])
+    both = {what: compare(python, what) for what in (FIVE, NINE)}
+    figures = [shown(result, what) for what, result in both.items()]
+    found = {what.domain.name: result for what, result in both.items()}
+    show("\n\n".join(map(table, both.values())), found, figures)
     return 0
 
 
