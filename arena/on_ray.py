@@ -30,7 +30,7 @@ DEATHS = 10
 """A batch whose worker or node is lost so often ends the run: that is no accident any more. This and the
 next two are this project's choice."""
 KNOCK_S = 5.0
-"""What is at an address answers to a connection within so long, and once more as Ray."""
+"""What is at an address takes a connection within so long, and speaks as Ray."""
 STORE_BYTES = 100 * 2**20
 """Of memory for finished tasks, where Ray is started here: a task returns some 100 kB."""
 OURS = {
@@ -42,10 +42,10 @@ OURS = {
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    # How long a server may keep silent that takes the connection, and is no Ray.
-    "RAY_gcs_server_port_wait_time_s": "1",
     "RAY_py_gcs_connect_timeout_s": f"{KNOCK_S:.0f}",
 }
+TRIES = "RAY_gcs_server_port_wait_time_s"
+"""So often a Ray is asked that is joined, for about three times KNOCK_S where a server is silent."""
 
 
 @contextmanager
@@ -112,6 +112,7 @@ def _connect(address: str | None, workers: int | None) -> None:
     before = signal.getsignal(signal.SIGTERM)
     try:
         if address is not None:
+            os.environ[TRIES] = "2"  # not for a Ray that starts, which has to be waited for
             ray.init(address, **quiet)
             return
         with signals_held_back():  # from Ray for good: this process answers a signal to all
@@ -122,6 +123,7 @@ def _connect(address: str | None, workers: int | None) -> None:
         told = "no Ray can be started here" if address is None else f"--ray-address: no Ray at {address}"
         raise UserError(f"{told}: {why}") from error
     finally:
+        os.environ.pop(TRIES, None)
         if main:
             signal.signal(signal.SIGTERM, before)
 
