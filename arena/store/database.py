@@ -198,7 +198,10 @@ def trouble(url: URL, error: DBAPIError) -> StoreError:
         return StoreError(f"{at} does not exist: create it first, with createdb {url.database}")
     if "No space left on device" in cause:
         return StoreError(_ADVICE["full"].format(at=at))
-    return (Unavailable if _passes(error) else StoreError)(f"{at}: {cause}")
+    if not _passes(error):
+        return StoreError(f"{at}: {cause}")
+    # A transaction that was lost while it was committed may be there: nothing is ever kept twice.
+    return Unavailable(f"{at}: {cause}; what was committed is kept: run the command again")
 
 
 def _passes(error: DBAPIError) -> bool:

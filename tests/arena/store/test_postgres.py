@@ -5,18 +5,18 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import event, make_url
+from sqlalchemy import Connection, event, make_url
 
 from agents.agent import Trouble
 from agents.language_model.book import Came
 from arena.design import Design
 from arena.protocol import Ending
 from arena.schedule import plan
-from arena.store import Filter, RunStatus, Store, StoreError
+from arena.store import Filter, RunStatus, Store, StoreError, Unavailable
 from arena.store.models import CALLS, MATCHES, VOIDS
 from arena.store.training_tables import TRAINING_RUNS
 from tests.arena.running import arena, outcomes
-from tests.arena.store.matches import design, fill
+from tests.arena.store.matches import design, fill, freeze, row
 from tests.arena.store.server import Server
 
 
@@ -84,6 +84,26 @@ def test_connections_that_the_server_closed_meanwhile_are_made_again(
         postgres.do(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
         store.withdraw_match(str(before.key_M[0]), "a test")
         assert store.revision() == before.revision + 1
+
+
+def test_a_connection_lost_at_commit_is_told_and_the_same_again_goes_on(
+    on_server: str, postgres: Server
+) -> None:
+    plan_of = design()
+    with Store.open(on_server) as store:
+        scenarios = freeze(store, plan_of)
+        made = [row(plan_of, place, scenarios[place.scenario]) for place in plan(plan_of)]
+
+        def end(connection: Connection) -> None:
+            process = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+            postgres.do(f"SELECT pg_terminate_backend({process})")
+
+        event.listen(store._engine, "commit", end, once=True)
+        with pytest.raises(Unavailable, match="what was committed is kept: run the command again"):
+            store.add_matches(made)
+        store.add_matches(made)
+        assert store.count(Filter(design=plan_of)) == len(made)
+        assert len(store.results(plan_of).key_M) == len(made)
 
 
 def test_what_may_be_very_much_is_fetched_a_part_at_a_time(on_server: str) -> None:
