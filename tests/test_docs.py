@@ -177,6 +177,8 @@ def test_the_documented_keys_of_money_checks_and_logs(here: Path, providers: str
         "costs": json.loads(in_this_process("arena costs --json"))[0],
         "check": json.loads(in_this_process("arena check paid --json")),
         "run-tournament": json.loads(in_this_process(f"arena {played} --json")),
+        "db copy": json.loads(in_this_process("arena db copy arena.db copy.db --json")),
+        "db check": json.loads(in_this_process("arena db check --json")),
     }
     page = (ROOT / "docs" / "tournaments.md").read_text()
     for name, content in printed.items():
