@@ -234,7 +234,8 @@ def test_no_arm_design_or_deviation_can_vanish(tmp_path: Path) -> None:
     """With a database that refuses every deletion, and every change of what was frozen or logged."""
     first = frozen(*SMALL)["hash"]
     with closing(sqlite3.connect(tmp_path / "arena.db")) as connection, connection:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        tables = connection.execute(named).fetchall()
         kept = {"designs": ("hash", "content", "created_at"), "deviations": (), "agents": ()}
         for (table,) in tables:
             _forbid(connection, table, "DELETE")
