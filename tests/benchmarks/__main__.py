@@ -27,6 +27,7 @@ MINUTES = {
     "ratio": 1.0,
     "store": 4.0,
     "reading": 5.0,
+    "memory": 5.0,
     "resampling": 1.0,
     "bradley_terry": 1.0,
     "gateway": 10.0,
