@@ -14,8 +14,8 @@ from arena.cli import app
 from arena.errors import UserError
 from arena.journal import Journal
 from tests.agents.language_model.conftest import _warm, faulty
+from tests.arena.processes import wait_for
 from tests.arena.running import arena, command, environment, invoke, rows
-from tests.arena.tournament.test_stopping import wait_for
 
 __all__ = ["_warm", "faulty"]
 

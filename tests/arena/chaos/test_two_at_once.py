@@ -1,13 +1,17 @@
-"""Two tournaments on one database at once."""
+"""Two tournaments on one database at once, and one on a file that another process keeps for itself."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from arena.lineup import request_from, resolve
+from arena.store import Filter, Store, turns
+from arena.summary import Summary
+from arena.tournament import Settings, Tournament
 from tests.arena.chaos.disturbed import Record, ended, goes_on, record, start
 from tests.arena.running import arena, in_a_group
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -18,6 +22,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("on_server"))
 
 
+@pytest.mark.slow
 def test_of_the_same_design(tmp_path: Path, database: str, undisturbed: Record) -> None:
     """Both come to their end; a match that both play is kept once."""
     both = [start(tmp_path, database) for _ in range(2)]
@@ -27,6 +32,7 @@ def test_of_the_same_design(tmp_path: Path, database: str, undisturbed: Record) 
     goes_on(tmp_path, database, undisturbed)
 
 
+@pytest.mark.slow
 def test_of_designs_that_share_matches(tmp_path: Path, database: str, undisturbed: Record) -> None:
     fewer = ("--sellers", "boulware,hardliner", "--buyers", "linear", "--scenarios", "96")
     other = ("run-tournament", *fewer, "--domains", "car_sale,coffee_import", "--db")
@@ -40,3 +46,27 @@ def test_of_designs_that_share_matches(tmp_path: Path, database: str, undisturbe
     assert len(shared) == 64 * 2
     assert ours.matches == undisturbed.matches | theirs.matches
     assert ours.measures == undisturbed.measures | theirs.measures
+
+
+def test_a_file_that_is_locked_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run waits for it, and tells so."""
+    asked = {"sellers": ["boulware"], "buyers": ["linear"], "domains": ["car_sale"], "scenarios": 8}
+    monkeypatch.setattr(turns, "BUSY_S", 0.05)
+    away: list[str | None] = []
+    with (
+        Store.open(str(tmp_path / "arena.db")) as store,
+        closing(sqlite3.connect(tmp_path / "arena.db", isolation_level=None)) as other,
+    ):
+
+        def lock(summary: Summary) -> None:
+            if not away:
+                other.execute("BEGIN IMMEDIATE")
+            elif summary.away is not None and other.in_transaction:
+                other.execute("ROLLBACK")
+            away.append(summary.away)
+
+        run = Tournament(store, resolve(request_from(asked), store), Settings(workers=1))
+        assert run.run(lock).complete
+        assert f"{store.address} is being written to by another process; try again" in away
+        assert away[-1] is None
+        assert store.count(Filter()) == 8
