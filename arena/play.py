@@ -8,7 +8,6 @@ and training run this same function.
 import json
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -119,24 +118,25 @@ def play(scenario: Scenario, told: Mapping[Role, Brief], rules: Rules, opener: R
         seller, buyer = (None, None) if ending.void else scores(scenario, ending, deal, at_fault)
         return Outcome(ending, at_fault, deal, seller, buyer, turns, detail, trouble, receipts)
 
-    for used, (role, brief) in product(range(rules.limit(scenario)), sides):
-        view = View(brief, used, tuple(history), standing, standing_by)
-        reply = yield role, view
-        turn = _at_once(reply, brief, standing_by)
-        failure: Failure | None = None
-        if turn is None:
-            turn, failure = yield from _turn(reply, view, receipts)
-        turns.append(turn)
-        if failure is not None:
-            return finish(failure.ending, None, role, failure.detail, failure.trouble)
-        if turn.offer is not None:
-            standing_by = role
-            standing = _filled(turn.offer, scenario.default) if UNNAMED in turn.offer else turn.offer
-        elif turn.kind is ActionKind.ACCEPT:
-            return finish(Ending.AGREEMENT, standing)
-        elif turn.kind is ActionKind.WALK_AWAY:
-            return finish(Ending.WALK_AWAY)
-        history.append(Event(role, turn.kind, turn.offer, turn.message))  # type: ignore[arg-type]
+    for used in range(rules.limit(scenario)):
+        for role, brief in sides:
+            view = View(brief, used, tuple(history), standing, standing_by)
+            reply = yield role, view
+            turn = _at_once(reply, brief, standing_by)
+            failure: Failure | None = None
+            if turn is None:
+                turn, failure = yield from _turn(reply, view, receipts)
+            turns.append(turn)
+            if failure is not None:
+                return finish(failure.ending, None, role, failure.detail, failure.trouble)
+            if turn.offer is not None:
+                standing_by = role
+                standing = _filled(turn.offer, scenario.default) if UNNAMED in turn.offer else turn.offer
+            elif turn.kind is ActionKind.ACCEPT:
+                return finish(Ending.AGREEMENT, standing)
+            elif turn.kind is ActionKind.WALK_AWAY:
+                return finish(Ending.WALK_AWAY)
+            history.append(Event(role, turn.kind, turn.offer, turn.message))  # type: ignore[arg-type]
     return finish(Ending.DEADLINE)
 
 

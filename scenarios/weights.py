@@ -58,8 +58,9 @@ def draw_weights(
         _TWO_OPTION_MIXED if kind is Kind.MIXED and size == 2 else _PULL[kind]
         for kind, size in zip(kinds, sizes, strict=True)
     ]
+    integrative = [kind is Kind.INTEGRATIVE for kind in kinds]
     for _ in range(ATTEMPTS):
-        seller, buyer = _raw(stream, pulls, _heavy_sides(stream, kinds))
+        seller, buyer = _raw(stream, pulls, _heavy_sides(stream, integrative))
         # Checked before the work of rounding, and in the same way after it.
         if _worth_little(seller, seller_default) and _worth_little(buyer, buyer_default):
             seller, buyer = _percents(seller), _percents(buyer)
@@ -91,12 +92,12 @@ def _worth_little(weights: Sequence[int], default_values: Sequence[int]) -> bool
     return worth <= DEFAULT_MOST * sum(weights)
 
 
-def _heavy_sides(stream: Stream, kinds: Sequence[Kind]) -> list[bool]:
+def _heavy_sides(stream: Stream, integrative: Sequence[bool]) -> list[bool]:
     """Return, per term, whether it is the seller to whom it matters more."""
-    integrative = sum(kind is Kind.INTEGRATIVE for kind in kinds)
-    halves = [True, False] * (integrative // 2) + [stream.coin()] * (integrative % 2)
+    pairs, odd = divmod(sum(integrative), 2)
+    halves = [True, False] * pairs + [stream.coin()] * odd
     sides = iter(stream.shuffled(halves))
-    return [next(sides) if kind is Kind.INTEGRATIVE else stream.coin() for kind in kinds]
+    return [next(sides) if of_a_pair else stream.coin() for of_a_pair in integrative]
 
 
 def _percents(raw: Sequence[int]) -> list[int]:

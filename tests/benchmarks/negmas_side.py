@@ -1,6 +1,6 @@
 """NegMAS's half of the comparison; runs in an interpreter that has NegMAS, and imports nothing of ours.
 
-    PYTHON negmas_side.py SCENARIOS.json FOLDER STRATEGY,...
+    PYTHON negmas_side.py SCENARIOS.json FOLDER statistics|no-statistics
 
 Reads scenarios as plain utilities, plays NegMAS's own `cartesian_tournament` over them with its
 defaults for storage, serially, and prints what came of it as one JSON object.
@@ -17,15 +17,14 @@ from negmas.outcomes import make_issue, make_os
 from negmas.preferences import LinearAdditiveUtilityFunction
 from negmas.tournaments.neg import cartesian_tournament
 
-COMPETITORS = {
-    "boulware": "BoulwareTBNegotiator",
-    "linear": "LinearTBNegotiator",
-    "conceder": "ConcederTBNegotiator",
-    "tit_for_tat": "NaiveTitForTatNegotiator",
-    "micro_quantile": "MiCRONegotiator",
-    "random": "RandomNegotiator",
-}
-"""NegMAS's own, by the name of what we play."""
+COMPETITORS = [
+    "BoulwareTBNegotiator",
+    "LinearTBNegotiator",
+    "ConcederTBNegotiator",
+    "NaiveTitForTatNegotiator",
+    "MiCRONegotiator",
+    "RandomNegotiator",
+]
 
 
 def scenario(content):
@@ -57,13 +56,14 @@ def main():
     scenarios = [scenario(content) for content in json.loads(Path(sys.argv[1]).read_text())]
     began = cpu()
     results = cartesian_tournament(
-        competitors=[f"negmas.sao.{COMPETITORS[name]}" for name in sys.argv[3].split(",")],
+        competitors=[f"negmas.sao.{name}" for name in COMPETITORS],
         scenarios=scenarios,
         n_steps=100,
         njobs=-1,
         verbosity=0,
         path=Path(sys.argv[2]),
         save_scenario_figs=False,
+        save_stats=sys.argv[3] == "statistics",
     )
     seconds = cpu() - began
     details = results.details
