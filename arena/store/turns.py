@@ -35,16 +35,22 @@ class Turns:
         """`file`: the database's; None: it is in memory, and nobody else's."""
         self._log = None if file is None else os.path.realpath(file) + "-wal"
         self._most = LOG_BYTES
+        self._others = False
+        """Whether others were writing the last time."""
 
     def begin(self, connection: Connection) -> None:
         """Begin a transaction; one of a connection that is to be `immediate` has the write lock then."""
         if not connection.get_execution_options().get("immediate", False):
             connection.exec_driver_sql("BEGIN")
             return
+        if self._others:
+            # One of them looks meanwhile: none would be as quick as who has just written.
+            time.sleep(LOOK_S)
         driver, began = connection.connection.driver_connection, time.monotonic()
+        self._others = False
         try:
             while not self._begun(connection, driver, last=time.monotonic() - began > BUSY_S):
-                waited_s = time.monotonic() - began
+                self._others, waited_s = True, time.monotonic() - began
                 time.sleep(LOOK_S * random.random() / (1 + waited_s))
         finally:
             _wait(driver, BUSY_S)
