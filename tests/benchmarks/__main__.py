@@ -79,8 +79,8 @@ def measured(names: Sequence[str]) -> Iterator[tuple[str, Ran]]:
 def write(out: str, found: Mapping[str, Any]) -> None:
     """Write the table to OUT.md, and all that was measured to OUT.json."""
     Path(out).parent.mkdir(parents=True, exist_ok=True)
-    Path(f"{out}.md").write_text(markdown(found))
     Path(f"{out}.json").write_text(json.dumps(found, indent=1) + "\n")
+    Path(f"{out}.md").write_text(markdown(found))
 
 
 @contextmanager
