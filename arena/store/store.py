@@ -11,7 +11,9 @@ from datetime import datetime
 from importlib.metadata import version as installed
 from typing import Any, NamedTuple
 
+import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
 from sqlalchemy.exc import IntegrityError
 
 from agents.spec import AgentSpec
@@ -19,7 +21,7 @@ from arena.design import Design
 from arena.play import Turn
 from arena.record import Drawn, Played, undrawn, utc_now
 from arena.results import Results
-from arena.store import agents, listing, packing, results
+from arena.store import agents, finding, listing, packing, results
 from arena.store.agents import Registration
 from arena.store.calls import Calls, last_run
 from arena.store.copying import Copies
@@ -53,6 +55,9 @@ class StoredDesign(NamedTuple):
 
 class Store(Logs, TrainingLog, Replays, Voids, Calls, Copies):
     """An open database. Use it as a context manager, or close it."""
+
+    _found: tuple[packing.Revision, Filter, NDArray[np.void]] | None = None
+    """What was listed last."""
 
     # Agents
 
@@ -235,7 +240,10 @@ class Store(Logs, TrainingLog, Replays, Voids, Calls, Copies):
         """Return the matches (or the void attempts) that `wanted` lets through, in a fixed order: at
         most `limit` of them, after the first `offset`."""
         with self._reading() as connection:
-            return listing.listed(connection, wanted, voids, limit, offset)
+            found = None if voids or limit is None else self._find(connection, wanted)
+            if found is None or limit is None:
+                return listing.listed(connection, wanted, voids, limit, offset)
+            return listing.of_keys(connection, finding.texts(found[offset : offset + limit]))
 
     def whole(self, design: Design) -> Generator[list[Whole]]:
         """Yield the design's matches, scored and withdrawn, then its void attempts, a few hundred at a
@@ -246,7 +254,18 @@ class Store(Logs, TrainingLog, Replays, Voids, Calls, Copies):
     def count(self, wanted: Filter, *, voids: bool = False) -> int:
         """Return how many matches (or void attempts) `wanted` lets through."""
         with self._reading() as connection:
-            return listing.counted(connection, wanted, voids)
+            found = None if voids else self._find(connection, wanted)
+            return listing.counted(connection, wanted, voids) if found is None else len(found)
+
+    def _find(self, connection: sa.Connection, wanted: Filter) -> NDArray[np.void] | None:
+        """Return the packed keys of the matches that `wanted` lets through, as they are listed; None
+        where packs do not tell. They are kept until the record changes or others are asked for."""
+        at = packing.revision(connection)
+        if not at.packed or not finding.serves(wanted):
+            return None
+        if self._found is None or self._found[:2] != (at, wanted):
+            self._found = at, wanted, finding.find(connection, wanted)
+        return self._found[2]
 
     def match(self, prefix: str, *, voids: bool = False) -> Listed:
         """Return the match whose key starts with `prefix`; with `voids` its last void attempt.

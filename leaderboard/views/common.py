@@ -111,7 +111,7 @@ def part(title: str) -> None:
     st.html(f'<h3 class="ba-part">{markup.text(title)}</h3>')
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@st.cache_resource(show_spinner=False, max_entries=2)  # of a million matches each takes 0.4 GB
 def _results(_store: Store, address: str, design: str, revision: int) -> Results:
     return _store.results(_store.design(design).design)
 

@@ -9,7 +9,7 @@ from leaderboard import drift_words, markup
 from leaderboard.board import Board
 from leaderboard.figures import intervals as interval_figure
 from leaderboard.figures import openings as openings_figure
-from leaderboard.inference.drift import drift
+from leaderboard.inference.drift import Drift, drift
 from leaderboard.inference.guards import guards
 from leaderboard.inference.openings import Opening, openings
 from leaderboard.known import known_kl
@@ -55,7 +55,7 @@ def _guards(store: Store, stored: StoredDesign, board: Board) -> None:
 
 def _drift(store: Store, stored: StoredDesign) -> None:
     """Show whether what was served changed, where matches were replayed."""
-    found = drift(stored.design, store.replays(stored.design))
+    found = _found(store, store.address, stored.design.hash, store.revision())
     if found is None:
         return
     common.part("Drift")
@@ -63,6 +63,12 @@ def _drift(store: Store, stored: StoredDesign) -> None:
     st.html(drift_table(found))
     st.html(f'<div class="ba-note">{markup.text(drift_words.READING)}</div>')
     download("the drift", drift_words.flat(found), f"drift-{stored.design.hash}")
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _found(_store: Store, address: str, design: str, revision: int) -> Drift | None:
+    frozen = _store.design(design).design
+    return drift(frozen, _store.replays(frozen))
 
 
 def _openings(store: Store, stored: StoredDesign) -> None:

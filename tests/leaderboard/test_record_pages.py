@@ -32,6 +32,8 @@ def path(tmp_path_factory):
     with sqlite3.connect(path) as raw:
         write = "UPDATE matches SET transcript = ?, seller_faults = 3 WHERE key = ?"
         raw.execute(write, (encode(spoken("hello", HOSTILE)), found[0].key))
+        raw.execute("DELETE FROM packs")  # what was changed by hand is packed anew
+        raw.execute("UPDATE state SET packed = -1")
         names = [row[1] for row in raw.execute("PRAGMA table_info(voids)") if row[1] != "attempt"]
         values = dict.fromkeys(names) | {"ending": "'provider_error'", "detail": "'HTTP 503 <i>'"}
         values["trouble"] = "'server'"

@@ -191,6 +191,7 @@ def forget(database: Path, key: str) -> None:
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("DELETE FROM measures WHERE key = ?", (key,))
         connection.execute("DELETE FROM matches WHERE key = ?", (key,))
+        connection.execute("UPDATE state SET packed = -1")  # packs are made anew
         connection.commit()
 
 
