@@ -1,9 +1,11 @@
 """A small real tournament of bases and arms trained from them: scripted play under other names, with the
 profiles, the words and the leaks that language models would bring."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+
+from msgspec import structs
 
 from agents.agent import Agent, Brief, Negotiator, Reply, View
 from agents.build import build
@@ -49,7 +51,7 @@ class _Talking:
     def reply(self, view: View) -> Reply:
         reply = self.negotiator.reply(view)
         assert isinstance(reply, Reply)
-        return replace(reply, message=self.phrases[view.turn % len(self.phrases)])
+        return structs.replace(reply, message=self.phrases[view.turn % len(self.phrases)])
 
 
 PLAIN = (
