@@ -43,12 +43,12 @@ class Ladder:
 @lru_cache(maxsize=32)
 def ladder(preferences: Preferences) -> Ladder:
     """Return the side's ladder: never empty, and never below its walk-away value."""
+    least = preferences.walk_away_points
     if space_size(preferences) <= WHOLE_SPACE:
-        whole = _whole_space(preferences.table)
-    else:
-        whole = _along_the_path(preferences.table)
-    first = bisect_left(whole.points, preferences.walk_away_points)
-    return Ladder(whole.packages[first:], whole.points[first:]) if first < len(whole.points) else whole
+        return _whole_space(preferences.table, least)
+    path = _along_the_path(preferences.table)
+    first = bisect_left(path.points, least)
+    return Ladder(path.packages[first:], path.points[first:]) if first < len(path.points) else path
 
 
 def space_size(preferences: Preferences) -> int:
@@ -61,13 +61,15 @@ def best_package(preferences: Preferences) -> Package:
     return tuple(row.index(max(row)) for row in preferences.table)
 
 
-def _whole_space(table: Sequence[Sequence[int]]) -> Ladder:
-    """Return all packages."""
+def _whole_space(table: Sequence[Sequence[int]], least: int) -> Ladder:
+    """Return all packages worth `least` or more; all that there are, where none is."""
     points_P = np.zeros(1, dtype=np.int64)
     for row in table:
         points_P = np.add.outer(points_P, row).ravel()
     # A package's place in P is its rank among packages, so that a stable sort keeps ties in order.
     order_P = np.argsort(points_P, kind="stable")
+    first = np.searchsorted(points_P[order_P], least)
+    order_P = order_P[first:] if first < len(order_P) else order_P
     packages = np.transpose(np.unravel_index(order_P, [len(row) for row in table])).tolist()
     return Ladder(tuple(map(tuple, packages)), tuple(points_P[order_P].tolist()))
 

@@ -230,10 +230,10 @@ def main() -> int:
     if python is None:
         print("set NEGMAS_PYTHON to a Python that has negmas 0.16", file=sys.stderr)
         return 2
-    both = {what: compare(python, what) for what in (FIVE, NINE)}
-    figures = [shown(result, what) for what, result in both.items()]
-    found = {what.domain.name: result for what, result in both.items()}
-    show("\n\n".join(map(table, both.values())), found, figures)
+    both = [(what, compare(python, what)) for what in (FIVE, NINE)]
+    tables = "\n\n".join(table(result) for _, result in both)
+    found = {what.domain.name: result for what, result in both}
+    show(tables, found, [shown(result, what) for what, result in both])
     return 0
 
 
