@@ -24,7 +24,8 @@ from tests.benchmarks.report import content, markdown
 from tests.benchmarks.running import Ran, run
 
 MINUTES = {
-    "ratio": 1.0,
+    "ratio": 2.0,
+    "cores": 2.0,
     "store": 4.0,
     "reading": 5.0,
     "memory": 5.0,
