@@ -55,6 +55,8 @@ AT_ONCE = 64
 """Answers that one GPU generates together. A choice: more are quicker, as far as memory goes."""
 SERVED = {"4.5b": 1, "12b": 1, "31b": 2}
 """The GPUs of 80 GB that hold one replica in bfloat16, with room for what is being said."""
+CALLS_A_SECOND = 177
+"""That one process of the arena makes on a core of its own: measured, in docs/performance.md."""
 TOKENS_A_SECOND = 40.0
 """What one conversation hears from a provider, for the time by the clock. A guess."""
 CONCURRENCY = (16, 64, 256, 1024)
@@ -188,6 +190,11 @@ def gpu_hours(size: str, one: Lengths) -> float:
     return MATCHES * (reading + one.tokens_out * token) / 3600
 
 
+def gpus_kept_busy(size: str, one: Lengths) -> float:
+    """Return how many H100s answer as many calls a second as one process of the arena makes."""
+    return CALLS_A_SECOND / (MATCHES * one.calls / (gpu_hours(size, one) * 3600))
+
+
 def days(one: Lengths, at_once: int) -> float:
     """Return the days by the clock of MATCHES, so many matches at once."""
     return MATCHES * one.tokens_out / TOKENS_A_SECOND / at_once / 86_400
@@ -208,9 +215,14 @@ def tables() -> Mapping[str, str]:
     return {
         "lengths": _table(("a match of", *kinds), [(what, *said) for what, said in lengths]),
         "gpus": _table(
-            ("H100-hours", "GPUs a replica", *kinds),
+            ("H100-hours", "GPUs a replica", *kinds, "GPUs that one process keeps busy"),
             [
-                (f"`{size}`", str(gpus), *(f"{gpu_hours(size, one):,.0f}" for one in both))
+                (
+                    f"`{size}`",
+                    str(gpus),
+                    *(f"{gpu_hours(size, one):,.0f}" for one in both),
+                    f"{gpus_kept_busy(size, both[0]):.0f}",
+                )
                 for size, gpus in SERVED.items()
             ],
         ),

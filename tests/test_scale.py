@@ -30,6 +30,7 @@ def test_gpu_hours_of_a_match_that_can_be_worked_out_by_hand() -> None:
     one = scale.Lengths(calls=1, tokens_in=989e12 / 9e9, cached=0, tokens_out=0, stored=0)
     # A million times one second of an H100 at 40%, for 4.5 billion parameters.
     assert scale.gpu_hours("4.5b", one) == pytest.approx(1e6 / 0.4 / 3600)
+    assert scale.gpus_kept_busy("4.5b", one) == pytest.approx(177 / 0.4)
     answers = scale.Lengths(calls=1, tokens_in=0, cached=0, tokens_out=64 * 3.35e12 / 9e9, stored=0)
     assert scale.gpu_hours("4.5b", answers) == pytest.approx(1e6 / 0.4 / 3600)
     assert scale.days(replace(answers, tokens_out=86.4), 2) == pytest.approx(12.5)
