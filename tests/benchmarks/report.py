@@ -23,8 +23,8 @@ def content(at: str, on: Mapping[str, Any], ran: Mapping[str, Ran]) -> dict[str,
             for figure in one.result.get("figures", [])
         ],
         "not_measured": {name: one.trouble for name, one in ran.items() if one.trouble},
-        "seconds": {name: round(one.seconds, 1) for name, one in ran.items()},
-        "load": {name: round(one.load, 1) for name, one in ran.items()},
+        "seconds": {name: round(one.seconds, 1) for name, one in ran.items() if one.seconds},
+        "load": {name: round(one.load, 1) for name, one in ran.items() if one.seconds},
         "results": {
             name: {key: value for key, value in one.result.items() if key != "figures"}
             for name, one in ran.items()

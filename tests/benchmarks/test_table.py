@@ -83,7 +83,7 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(bench, "run", stopped)
     assert bench.main(["whole", "silent", "broken", "--out", str(tmp_path / "table")]) == 130
     found = json.loads((tmp_path / "table.json").read_text())
-    assert [figure["benchmark"] for figure in found["figures"]] == ["whole"]
+    assert [figure["benchmark"] for figure in found["figures"]] == [*found["load"]] == ["whole"]
     assert found["not_measured"] == {
         "silent": "not run to its end",
         "broken": "not run to its end",
