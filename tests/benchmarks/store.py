@@ -12,7 +12,6 @@ as JSON.
 """
 
 import os
-import resource
 import sqlite3
 import sys
 import tempfile
@@ -94,15 +93,13 @@ def planned(folder: Path, matches: int) -> dict[str, Any]:
         played = many.lineup(store, matches)
         todo = none.by(lambda: Tournament(store, played)).quick
     with Store.open(str(folder / "ours.db")) as store:
-        played, before = many.lineup(store, matches), _peak()
-        summary = all_.by(lambda: Tournament(store, played)).summary
-        grown = _peak() - before
+        again = many.lineup(store, matches)
+        summary = all_.by(lambda: Tournament(store, again)).summary
     with closing(sqlite3.connect(folder / "theirs.db")) as other:
         theirs.by(lambda: sum(1 for _ in other.execute(f"SELECT {PLACE} FROM matches")))
     return {
         "todo": todo,
         "already": summary.already,
-        "mb_grown": grown / 2**20,
         "none": vars(none),
         "ours": vars(all_),
         "theirs": vars(theirs),
@@ -126,7 +123,6 @@ def shown(result: Mapping[str, Any]) -> list[Figure]:
     times = [plan[side]["cpu_seconds"] / million for side in ("ours", "theirs", "none")]
     of = f"{count:,} matches with their turns"
     how = f"{of}, {many.BATCH:,} a transaction; {clock:,.0f} a second by the clock"
-    memory = f"{of}, all there; {plan['mb_grown']:.0f} MB more at its peak"
     peer = "sqlite3, the same rows"
     reading = "sqlite3, reading six columns of each"
     return [
@@ -143,7 +139,7 @@ def shown(result: Mapping[str, Any]) -> list[Figure]:
             *(times[0], "CPU s", reading, times[1], times[1] / times[0]),
             most=10,
             absolute=True,
-            conditions=memory,
+            conditions=f"{of}, all there",
         ),
         Figure("planning a million anew", times[2], "CPU s", conditions="none of them there"),
     ]
@@ -151,11 +147,6 @@ def shown(result: Mapping[str, Any]) -> list[Figure]:
 
 def _size(path: Path) -> int:
     return path.stat().st_size
-
-
-def _peak() -> float:
-    """Return the most bytes that this process has had in memory."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
 def main() -> int:
