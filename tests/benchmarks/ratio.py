@@ -76,11 +76,11 @@ class Comparison:
 
 
 FIVE = Comparison(
-    space(5, {Kind.COMPATIBLE: 1, Kind.DISTRIBUTIVE: 2, Kind.INTEGRATIVE: 2}), 30, 3, 100.0
+    space(5, {Kind.COMPATIBLE: 1, Kind.DISTRIBUTIVE: 2, Kind.INTEGRATIVE: 2}), 100, 3, 100.0
 )
 NINE = Comparison(
     space(9, {Kind.COMPATIBLE: 2, Kind.DISTRIBUTIVE: 4, Kind.INTEGRATIVE: 3}),
-    30,
+    100,
     1,
     1000.0,
     statistics=False,
