@@ -211,6 +211,7 @@ def table(result: Mapping[str, Any]) -> str:
 def shown(result: Mapping[str, Any], what: Comparison = FIVE) -> Figure:
     """Return our matches a CPU-second against NegMAS's."""
     mine, other = result["halves"]
+    spared = "" if what.statistics else "; NegMAS without its statistics of scenarios"
     return Figure(
         f"a tournament of six strategies, {len(what.domain.terms)} terms x 5 options",
         mine["matches_per_cpu_second"],
@@ -220,7 +221,7 @@ def shown(result: Mapping[str, Any], what: Comparison = FIVE) -> Figure:
         result["ratio"],
         least=what.least,
         conditions=f"{ROUNDS} rounds, {mine['matches']:,} matches against {other['matches']:,}, "
-        "one process each, everything stored",
+        f"one process each, everything stored{spared}",
     )
 
 
