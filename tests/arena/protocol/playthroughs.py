@@ -26,6 +26,7 @@ class Playthrough:
     turns: int | None = None
     kinds: tuple[Any, Any] = ("plugin", "plugin")
     seller_begin: Step | None = None
+    turn_timeout: float = 30.0
 
     @property
     def rules(self) -> Rules:
@@ -73,7 +74,7 @@ PLAYTHROUGHS = {
         [said("propose", FAIR)],
         [text(""), said("accept", FAIR), said("accept", message="x" * 2_001)],
     ),
-    "forfeit_timeout": Playthrough([said("propose", FAIR)], [lambda view: hang()]),
+    "forfeit_timeout": Playthrough([said("propose", FAIR)], [lambda view: hang()], turn_timeout=1.0),
     "forfeit_code": Playthrough([text("?"), ValueError("no such quantile")], [TALK]),
     "forfeit_code_in_begin": Playthrough([], [TALK], seller_begin=KeyError("prior")),
     "forfeit_code_bad_reply": Playthrough([said("propose", FAIR)], [lambda view: "accept"]),

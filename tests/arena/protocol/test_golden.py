@@ -25,7 +25,7 @@ DRIVERS = [run_loop, run_event_loop]
 def rendered(game: Playthrough, driver: object) -> str:
     seller = Replay(game.seller, game.kinds[0], game.seller_begin)
     buyer = Replay(game.buyer, game.kinds[1])
-    outcome = match(seller, buyer, game.opener, game.rules, driver=driver, timeout=0.3)
+    outcome = match(seller, buyer, game.opener, game.rules, driver=driver, timeout=game.turn_timeout)
     return render(SCENARIO, game.rules, game.opener, {Role.SELLER: seller, Role.BUYER: buyer}, outcome)
 
 
