@@ -14,7 +14,7 @@ help:
 	@echo "make demo       play a tournament of the scripted panel and print the board"
 	@echo "make train-demo train a tiny seller on the CPU and print what it gained (minutes)"
 	@echo "make test       run the test suite, in two processes (minutes; WORKERS=4: in four)"
-	@echo "make test-slow  run the slow tests: real language models, kill and resume, simulations"
+	@echo "make test-slow  run the slow tests, likewise: real language models, kill and resume, simulations"
 	@echo "make bench      run the benchmarks into one table, $(BENCH_OUT).md and .json (BENCH='ratio gateway': some)"
 	@echo "make lint       ruff, mypy and the pre-commit hooks"
 	@echo "make clean      remove .venv and caches (not your databases)"
@@ -37,7 +37,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m slow --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.benchmarks --out $(BENCH_OUT) $(BENCH)

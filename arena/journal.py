@@ -8,6 +8,7 @@ one file. `docs/tournaments.md` documents the keys.
 import json
 import os
 import stat
+import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,9 @@ from arena.protocol import Ending
 from arena.record import Played, cost_of, tokens_of, utc_now
 from arena.tally import Tally
 
+TORN_S = 0.5
+"""A last line that is not whole after so long was cut off."""
+TORN_CHECKS = 10
 _DATABASE = b"SQLite format 3"
 """How a file of SQLite's begins."""
 
@@ -52,8 +56,17 @@ class Journal:
             os.close(self._file)
             found = "is a database" if start == _DATABASE else "holds something else"
             raise UserError(f"--log-file: {path} {found}, and is left as it is: name another file")
-        if os.pread(self._file, 1, size - 1) != b"\n":
+        if self._ends_torn():
             os.write(self._file, b"\n")
+
+    def _ends_torn(self) -> bool:
+        """Return whether the last line is cut off, and not one that another run is just writing."""
+        for _ in range(TORN_CHECKS):
+            size = os.fstat(self._file).st_size
+            if os.pread(self._file, 1, size - 1) == b"\n":
+                return False
+            time.sleep(TORN_S / TORN_CHECKS)
+        return True
 
     def __enter__(self) -> Self:
         return self

@@ -30,7 +30,7 @@ from arena.protocol import Ending, Rules
 from arena.record import Played
 from arena.registry import Registry
 from arena.schedule import Place, plan
-from arena.store import Filter, Store
+from arena.store import Filter, Listed, Store
 from arena.tournament import Settings, Tournament
 from arena.workers import Setup, Table
 from scenarios.catalogue import bundled
@@ -151,34 +151,47 @@ def children(of: int | None = None) -> list[int]:
     return found
 
 
-def test_what_a_plug_in_does_is_its_own_forfeit_against_a_model(
+def test_what_a_plug_in_does_is_its_own_forfeit_against_a_model(store: Store, api: FaultyApi) -> None:
+    """However it tries to end the run, or to fill the memory."""
+    does = {
+        "exits": ("Crash", {}, "the plug-in's code ended its process"),
+        "interrupts": ("Crash", {"politely": True}, "KeyboardInterrupt (apart_bots.py"),
+        "gives_up": ("GivesUp", {}, "agents.agent.GivenUpError: no more of this (ap"),
+        "huge": ("Huge", {}, "what came is no reply: larger than 16777216 bytes"),
+    }
+    for name, (bot, parameters, _) in does.items():
+        register(store, name, bot, **parameters)
+    for name, row in against_a_model(store, api, *does).items():
+        assert (row.ending, row.at_fault, row.seller_utility) == ("forfeit_code", "seller", 0.0)
+        assert row.detail.startswith(does[name][2])
+
+
+def test_a_plug_in_that_spins_forfeits_against_a_model(
     store: Store, api: FaultyApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However it tries to end the run, to fill the memory or to keep everybody waiting."""
     monkeypatch.setattr(workers, "PLUGIN_TIMEOUT_S", 1.0)
+    register(store, "spins", "Spin")
+    row = against_a_model(store, api, "spins")["spins"]
+    assert (row.ending, row.at_fault, row.seller_utility) == ("forfeit_timeout", "seller", 0.0)
+    assert row.detail == "no answer within 1 s, the limit of a turn"
+
+
+def against_a_model(store: Store, api: FaultyApi, *plugins: str) -> dict[str, Listed]:
+    """Return one match of each plug-in, in a tournament that nothing else disturbs."""
     register_model(store, api)
-    does = {
-        "exits": ("Crash", {}, "forfeit_code", "the plug-in's code ended its process"),
-        "interrupts": ("Crash", {"politely": True}, "forfeit_code", "KeyboardInterrupt (apart_bots.py"),
-        "gives_up": ("GivesUp", {}, "forfeit_code", "agents.agent.GivenUpError: no more of this (ap"),
-        "huge": ("Huge", {}, "forfeit_code", "what came is no reply: larger than 16777216 bytes"),
-        "spins": ("Spin", {}, "forfeit_timeout", "no answer within 1 s, the limit of a turn"),
-    }
-    for name, (bot, parameters, *_) in does.items():
-        register(store, name, bot, **parameters)
-    played = lineup(store, ["m", *does], ["m"], 1)
+    played = lineup(store, ["m", *plugins], ["m"], 1)
     summary = Tournament(store, played, Settings(concurrency=2)).run()
     assert summary.complete
-    assert (summary.played, summary.void, summary.set_aside) == (6, 0, {})
+    assert (summary.played, summary.void, summary.set_aside) == (1 + len(plugins), 0, {})
     assert sum(summary.void_attempts.values()) == 0
     names = {player.version: player.name for player in played.design.sellers}
     found = {names[m.seller_version]: m for m in store.matches(Filter())}
     assert found.pop("m").at_fault is None
-    for name, row in found.items():
-        _, _, ending, detail = does[name]
-        assert (row.ending, row.at_fault, row.seller_utility) == (ending, "seller", 0.0)
-        assert row.detail.startswith(detail)
-    assert children() == []
+    until = time.monotonic() + 30
+    while children():
+        assert time.monotonic() < until, "a killed one runs on"
+        time.sleep(0.05)
+    return found
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,11 @@ def texts(value: object) -> Iterator[str]:
         yield value.decode("latin-1")
         for start in (0, 1):
             try:
-                yield zlib.decompress(value[start:]).decode("utf-8", "surrogatepass")
+                content = zlib.decompress(value[start:])
             except zlib.error:
                 continue
+            yield content.decode("latin-1")
+            yield content.decode("utf-8", "surrogateescape")
 
 
 def stored(database: Path) -> str:
