@@ -45,7 +45,8 @@ def standing(connection: Connection, design: Design) -> Standing:
     counts: Iterable[Any] = connection.execute(tried)
     voids = {Place(*place): int(count) for *place, count in counts}
     scored_M, withdrawn_M = np.frombuffer(scored, bool), np.frombuffer(withdrawn, bool)
-    left = {p: tried for p, tried in voids.items() if not (scored_M | withdrawn_M)[plan.position(p)]}
+    done_M = scored_M | withdrawn_M
+    left = {p: tried for p, tried in voids.items() if not done_M[plan.position(p)]}
     return Standing(scored_M, withdrawn_M, left)
 
 
