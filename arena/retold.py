@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from agents.agent import Action, Brief, Reply, View
 from arena.play import Failure, Outcome, Turn, play
-from arena.protocol import ATTEMPTS, Ending, Rules
+from arena.protocol import ATTEMPTS, Ending, Rules, scores
 from scenarios.scenario import Role, Scenario
 
 
@@ -15,13 +15,17 @@ def retold(
     opener: Role,
     turns: Sequence[Turn],
     ending: Ending,
+    at_fault: Role | None = None,
 ) -> Outcome:
     """Return what the rules make of a transcript's turns, which `told` is :func:`arena.play.briefs` for.
 
-    Where the last turn is one that failed, the rules cannot know why: `ending` says so. Faulty attempts
+    Where the last turn is one that failed, the rules cannot know why: `ending` says so. Nor can they
+    know whose code ended its process, and took the turns with it: `at_fault` says so. Faulty attempts
     before an answer that counted are not judged again. Raises ValueError, with what is wrong, for turns
     that no match can consist of.
     """
+    if not turns and ending is Ending.FORFEIT_CODE and at_fault is not None:
+        return Outcome(ending, at_fault, None, *scores(scenario, ending, None, at_fault), turns=[])
     game = play(scenario, told, rules, opener)
     asked, view = next(game)
     for number, turn in enumerate(turns, 1):

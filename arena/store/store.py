@@ -263,9 +263,10 @@ class Store(Logs, TrainingLog, Replays, Voids, Calls, Copies):
         at = packing.revision(connection)
         if not at.packed or not finding.serves(wanted):
             return None
-        if self._found is None or self._found[:2] != (at, wanted):
-            self._found = at, wanted, finding.find(connection, wanted)
-        return self._found[2]
+        kept = self._found  # once: pages share a store, each in a thread of its own
+        if kept is None or kept[:2] != (at, wanted):
+            kept = self._found = at, wanted, finding.find(connection, wanted)
+        return kept[2]
 
     def match(self, prefix: str, *, voids: bool = False) -> Listed:
         """Return the match whose key starts with `prefix`; with `voids` its last void attempt.

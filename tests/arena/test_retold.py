@@ -48,6 +48,16 @@ def test_every_ending_and_fault_can_be_told_again(name: str) -> None:
     assert said_of(again(turns, outcome.ending, shown.opener, shown.rules)) == said_of(outcome)
 
 
+@pytest.mark.parametrize("role", Role)
+def test_whose_code_ended_its_process_forfeits_without_a_turn(role: Role) -> None:
+    told = briefs(FLAT, SCENARIO, RULES)
+    outcome = retold(SCENARIO, told, RULES, Role.SELLER, [], Ending.FORFEIT_CODE, role)
+    left = SCENARIO.preferences(role.other).walk_away
+    found = {Role.SELLER: outcome.seller_score, Role.BUYER: outcome.buyer_score}
+    assert found == {role: 0.0, role.other: left}
+    assert (outcome.ending, outcome.at_fault, outcome.turns) == (Ending.FORFEIT_CODE, role, [])
+
+
 OFFER = Turn(Role.SELLER, ActionKind.PROPOSE, (2, -1, 1), "", "")
 ACCEPTANCE = Turn(Role.BUYER, ActionKind.ACCEPT, None, "", "")
 FAULTY = Attempt("?", Fault.NO_OBJECT, None)

@@ -74,7 +74,9 @@ def _transcript(row: Any, ground: Ground, told: list[Told]) -> str | None:
     """Return in what a row differs from what its transcript comes to, which is put into `told`."""
     turns = decode(row.transcript)
     rules, opener = rules_of(row), Role(row.opener)
-    outcome = retold(ground.scenario, ground.told(rules), rules, opener, turns, Ending(row.ending))
+    at_fault = None if row.at_fault is None else Role(row.at_fault)
+    ended = (Ending(row.ending), at_fault)
+    outcome = retold(ground.scenario, ground.told(rules), rules, opener, turns, *ended)
     told.append(Told(turns, outcome))
     made = {
         "ending": outcome.ending.value,

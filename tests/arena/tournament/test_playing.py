@@ -12,6 +12,7 @@ from arena.play import Turn
 from arena.registry import Registry
 from arena.schedule import plan
 from arena.store import Filter, Store
+from arena.store.checking import check
 from arena.summary import Summary
 from arena.tournament import Settings, Tournament
 from arena.transcript import decode
@@ -261,6 +262,7 @@ def test_a_plug_in_that_ends_its_process_forfeits(store: Store, politely: bool) 
         if crashed:
             scenario = store.scenarios([match.scenario_key])[match.scenario_key]
             assert (match.seller_utility, match.buyer_utility) == (0, scenario.buyer.walk_away)
+    assert [one for one in check(store.address).checks if one.wrong] == []
 
 
 def test_one_worker_and_four_give_equal_matches(store: Store, tmp_path: Path) -> None:
