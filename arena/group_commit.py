@@ -93,7 +93,8 @@ class GroupCommit:
         """Return what came of a transaction; an error as a value, since whoever waited may have gone."""
         await asyncio.sleep(pause_s)
         if self._under_way is not None:  # more calls gather meanwhile
-            await asyncio.wait([asyncio.wrap_future(self._under_way.outcome)])
+            ended, _ = await asyncio.wait([asyncio.wrap_future(self._under_way.outcome)])
+            ended.pop().exception()  # whoever began it is told; asyncio would tell of it once more
         self._finish()
         self._next, reserved, self.reserved = None, self.reserved, {}
         batch = self._take(reserved)
