@@ -156,7 +156,7 @@ def test_an_interruption(faulty, caplog: pytest.LogCaptureFixture) -> None:
         return None
 
     faulty.plan = plan
-    code, kinds, told = ended()
+    code, kinds, told = ended("--concurrency", "1")  # so that a match is over by then
     assert (code, kinds, told["interrupted"]) == (1, ["interrupted", "left"], True)
     gc.collect()
     assert not caplog.text, "asyncio logs what nobody reads, and without a logger prints it"
