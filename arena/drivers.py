@@ -32,6 +32,9 @@ class _NothingDrawn(Random):
     def random(self) -> float:
         raise RuntimeError("a deterministic strategy drew a random number")
 
+    def getrandbits(self, k: int, /) -> int:
+        return int(self.random())
+
 
 NOTHING_DRAWN = _NothingDrawn(0)
 """The stream that deterministic strategies are begun with: to seed one takes as long as some turns."""

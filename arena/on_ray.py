@@ -82,18 +82,26 @@ def crew_on_ray(setup: Setup, address: str | None, workers: int | None) -> Itera
         ray.shutdown()
 
 
-def _knock(address: str) -> None:
-    """Raise UserError where nothing takes a connection at `address`: Ray would try for minutes."""
+def host_and_port(address: str) -> tuple[str, int] | None:
+    """Return the parts of an address; None for `auto`, the Ray that runs on this machine. Raises
+    UserError for anything else."""
     if address == "auto":
-        return
+        return None
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit() or "/" in address:
         raise UserError(
             f"--ray-address: {plain(address)!r} is no HOST:PORT, such as 10.0.0.1:6379; auto means the "
             "Ray that runs on this machine"
         )
+    return host.strip("[]"), int(port)
+
+
+def _knock(address: str) -> None:
+    """Raise UserError where nothing takes a connection at `address`: Ray would try for minutes."""
+    if (at := host_and_port(address)) is None:
+        return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), KNOCK_S).close()
+        socket.create_connection(at, KNOCK_S).close()
     except (OSError, OverflowError) as error:
         raise UserError(
             f"--ray-address: nothing answers at {plain(address)} ({error}): start Ray there (ray start "

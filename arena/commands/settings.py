@@ -86,14 +86,17 @@ Yes = Annotated[bool, option(MACHINE, "Play agents that cost money.")]
 def settings_of(options: Mapping[str, Any]) -> "Settings":
     """Return how it is to be played, by a command's arguments; what it has no option for stays as it is
     by default. Raises UserError for options that do not go together."""
+    from arena.on_ray import host_and_port
     from arena.settings import Settings
 
     for name, other in (("servers", "serve"), ("allow_unpriced", "budget")):
         if options[name] and not options[other]:
             raise UserError(f"--{name.replace('_', '-')} goes with --{other}")
-    on_ray = options.get("executor") == "ray"
-    if options.get("ray_address") is not None and not on_ray:
-        raise UserError("--ray-address goes with --executor ray")
+    on_ray, ray_address = options.get("executor") == "ray", options.get("ray_address")
+    if ray_address is not None:
+        if not on_ray:
+            raise UserError("--ray-address goes with --executor ray")
+        host_and_port(ray_address)
     if on_ray and find_spec("ray") is None:
         raise UserError("--executor ray needs Ray: pip install 'bargaining-arena[ray]'")
     same = ("workers", "concurrency", "turn_timeout", "retry_voids", "allow_unpriced", "cache")
@@ -101,7 +104,7 @@ def settings_of(options: Mapping[str, Any]) -> "Settings":
     return Settings(
         **{name: options[name] for name in same},
         on_ray=on_ray,
-        ray_address=options.get("ray_address"),
+        ray_address=ray_address,
         budget=None if unlimited else options["budget"],
         unlimited=unlimited,
         drift=options.get("drift") or 0.0,

@@ -1,5 +1,7 @@
 """The options of `arena run-tournament` that choose the executor."""
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -18,6 +20,13 @@ def said(*options: str, code: int = 2) -> str:
 @pytest.mark.usefixtures("own_folder")
 def test_an_address_needs_the_executor() -> None:
     assert "--ray-address goes with --executor ray" in said("--ray-address", "auto")
+
+
+@pytest.mark.usefixtures("own_folder")
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_an_address_that_is_none_is_refused_before_anything_is_kept(more: tuple[str, ...]) -> None:
+    assert "'foo' is no HOST:PORT" in said("--executor", "ray", "--ray-address", "foo", *more)
+    assert not list(Path().iterdir())
 
 
 @pytest.mark.usefixtures("own_folder")
